@@ -1,0 +1,270 @@
+"""What the views show, as arrays computed from a trace. No Qt, no torch.
+
+Each function takes the whole trace, or a range of its tokens, and returns frozen arrays; a widget only paints them.
+Layers in these arrays are 0-based indices; *exit layer* is a count of layers run, 1…L (`specee.md` §0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.trace.events import ExitReason, FloatArray, IntArray, TokenEmitted
+from core.trace.trace import TokenRecord, Trace
+
+RUNNING_MEAN = 8
+"""How many tokens the running mean of exit layers spans."""
+
+
+class Outcome(IntEnum):
+    """How a token's pass ended, told by a mark beside its colour in every view."""
+
+    PREFILL = 0
+    """The first token: its pass is the prompt's and always runs to full depth."""
+    EARLY_EXIT = 1
+    FULL_DEPTH = 2
+    """Ran to the last layer; no predictor proposed an exit."""
+    REFUSED = 3
+    """Ran to the last layer although an exit had been proposed: every check refused it."""
+
+
+class CellState(IntFlag):
+    """What happened at one (token, layer) of the scheduler map."""
+
+    NONE = 0
+    OFFLINE = 1
+    """In the offline set."""
+    ONLINE = 2
+    """Within r of an exit in the ring."""
+    EVALUATED = 4
+    PROPOSED = 8
+    REFUSED = 16
+    EXITED = 32
+    """The last layer that the token ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenChips:
+    """The token strip's data, one entry a token."""
+
+    first: int
+    """Index of the first token here."""
+    texts: tuple[str, ...]
+    """Visible form: whitespace, control and partial bytes spelled out."""
+    exit_layers: IntArray
+    """Shape [n], 1…L."""
+    outcomes: NDArray[np.uint8]
+    """Shape [n], values of `Outcome`."""
+    refusals: IntArray
+    """Shape [n], proposed exits that the check refused."""
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExitSeries:
+    """Exit layers over tokens."""
+
+    exit_layers: IntArray
+    """Shape [n], 1…L."""
+    outcomes: NDArray[np.uint8]
+    """Shape [n], values of `Outcome`."""
+    running_mean: FloatArray
+    """Shape [n], mean of the last `RUNNING_MEAN` exit layers; NaN for the prefill token, which no mean counts."""
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerMap:
+    """Token × layer states."""
+
+    first: int
+    """Index of the first token here."""
+    states: NDArray[np.uint8]
+    """Shape [n, L], flags of `CellState`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateCurves:
+    """Local probabilities of one token's k candidates over the evaluated layers."""
+
+    token: int
+    depth: int
+    layers: IntArray
+    """Shape [n], evaluated 0-based layers in order."""
+    probabilities: FloatArray
+    """Shape [n, k]."""
+    scores: FloatArray
+    """Shape [n], predictor outputs in 0…1."""
+    threshold: float
+    candidate_texts: tuple[str, ...]
+    """k visible forms, the drafter's best guess first."""
+    drafter_probabilities: FloatArray
+    """Shape [k]."""
+    emitted_candidate: int
+    """Which candidate was emitted; -1 where none was or the token is still in flight."""
+    exit_layer: int
+    """Layers run, 1…L; 0 while the token is in flight."""
+    early: bool
+    """Whether the token left before the last layer."""
+
+
+def visible(token_bytes: bytes, special: bool = False) -> str:
+    """A form of these bytes in which nothing is invisible.
+
+    Spaces become `·`, newlines `⏎`, tabs `⇥`, other control characters their Unicode control pictures or `\\u` escape,
+    bytes that are not UTF-8 on their own `<E2>`. Control tokens are shown as they are written.
+    """
+    text = token_bytes.decode("utf-8", errors="surrogateescape")
+    if special:
+        return text
+    return "".join(map(_visible_character, text)) or "∅"
+
+
+def _visible_character(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"<{code - 0xDC00:02X}>"
+    if character in _SPELLED:
+        return _SPELLED[character]
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if not character.isprintable() and character not in _JOINERS:
+        return f"\\u{code:04x}"
+    return character
+
+
+_SPELLED = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍", "\x7f": "␡", "\u00a0": "⍽"}
+_JOINERS = "\u200c\u200d"
+
+
+def outcome(record: TokenRecord) -> Outcome:
+    """The outcome of an emitted token."""
+    emitted = _emitted(record)
+    if emitted.reason is ExitReason.PREFILL:
+        return Outcome.PREFILL
+    if emitted.exit_layer < record.depth:
+        return Outcome.EARLY_EXIT
+    return Outcome.REFUSED if refusals(record) else Outcome.FULL_DEPTH
+
+
+def refusals(record: TokenRecord) -> int:
+    """How many exits were proposed and refused by the full vocabulary."""
+    return sum(not v.accepted for v in record.verified.values())
+
+
+def token_chips(trace: Trace, first: int = 0) -> TokenChips:
+    """The emitted tokens from `first` on, for the token strip."""
+    records = trace.emitted[first:]
+    return TokenChips(
+        first=first,
+        texts=tuple(visible(e.token_bytes, e.special) for e in map(_emitted, records)),
+        exit_layers=np.array([_emitted(r).exit_layer for r in records], np.int64),
+        outcomes=np.array([outcome(r) for r in records], np.uint8),
+        refusals=np.array([refusals(r) for r in records], np.int64),
+        depth=trace.depth,
+    )
+
+
+def exit_series(trace: Trace) -> ExitSeries:
+    """Exit layers of all emitted tokens with their running mean."""
+    layers = trace.exit_layers
+    return ExitSeries(
+        exit_layers=layers,
+        outcomes=np.array([outcome(r) for r in trace.emitted], np.uint8),
+        running_mean=running_mean(layers),
+        depth=trace.depth,
+    )
+
+
+def running_mean(exit_layers: IntArray) -> FloatArray:
+    """Trailing mean over `RUNNING_MEAN` tokens, leaving out token 0 (prefill). Shape [n], NaN at 0."""
+    means = np.full(len(exit_layers), np.nan, np.float32)
+    if len(exit_layers) < 2:
+        return means
+    sums = np.concatenate([[0], np.cumsum(exit_layers[1:])])
+    ends = np.arange(1, len(sums))
+    starts = np.maximum(0, ends - RUNNING_MEAN)
+    means[1:] = (sums[ends] - sums[starts]) / (ends - starts)
+    return means
+
+
+def mean_exit_layer(trace: Trace) -> float | None:
+    """Mean layers run over the emitted tokens after the first; None where there are none."""
+    layers = trace.exit_layers[1:]
+    return float(layers.mean()) if len(layers) else None
+
+
+def active_layers_mean(trace: Trace) -> float | None:
+    """Mean size of the active sets; None where no schedule was made."""
+    sizes = [int(r.schedule.active.sum()) for r in trace.records if r.schedule]
+    return float(np.mean(sizes)) if sizes else None
+
+
+def tokens_per_second(trace: Trace) -> float | None:
+    """Tokens after the first over the time after the first (`specee.md` §0); None where there is only one."""
+    times = [_emitted(r).times.total for r in trace.emitted[1:]]
+    return len(times) / sum(times) if sum(times) > 0 else None
+
+
+def scheduler_map(trace: Trace, first: int = 0) -> SchedulerMap:
+    """States of the tokens from `first` on, the one in flight included."""
+    records = trace.records[first:]
+    rows = [cell_states(r) for r in records]
+    return SchedulerMap(first, np.array(rows, np.uint8).reshape(len(rows), trace.depth))
+
+
+def cell_states(record: TokenRecord) -> NDArray[np.uint8]:
+    """Flags of `CellState` for each layer of one token. Shape [L]."""
+    states = np.zeros(record.depth, np.uint8)
+    if record.schedule:
+        states |= np.where(record.schedule.offline, CellState.OFFLINE, 0).astype(np.uint8)
+        online = record.schedule.active & (record.schedule.counters > 0)
+        states |= np.where(online, CellState.ONLINE, 0).astype(np.uint8)
+    states |= np.where(record.evaluated, CellState.EVALUATED, 0).astype(np.uint8)
+    states |= np.where(record.proposed, CellState.PROPOSED, 0).astype(np.uint8)
+    for layer, check in record.verified.items():
+        states[layer] |= 0 if check.accepted else CellState.REFUSED
+    if record.emitted:
+        states[record.emitted.exit_layer - 1] |= CellState.EXITED
+    return states
+
+
+def online_sources(record: TokenRecord, layer: int, radius: int) -> list[tuple[int, int]]:
+    """Which past exits made `layer` active: (token, exit layer as a 1-based count) for each ring entry within r."""
+    if record.schedule is None:
+        return []
+    ring = zip(record.schedule.ring_tokens, record.schedule.ring_layers, strict=True)
+    return [(int(token), int(at) + 1) for token, at in ring if abs(int(at) - layer) <= radius]
+
+
+def candidate_curves(trace: Trace, token: int) -> CandidateCurves | None:
+    """The probability curves of one token; None where nothing was drafted for it."""
+    record = trace.records[token]
+    if record.draft is None or trace.started is None:
+        return None
+    k = len(record.draft.candidate_ids)
+    layers = np.flatnonzero(record.evaluated)
+    emitted = record.emitted
+    emitted_id = emitted.token_id if emitted else -1
+    matches = np.flatnonzero(record.draft.candidate_ids == emitted_id)
+    return CandidateCurves(
+        token=token,
+        depth=record.depth,
+        layers=layers,
+        probabilities=record.features[layers, k : 2 * k] if len(layers) else np.zeros((0, k), np.float32),
+        scores=record.scores[layers],
+        threshold=trace.started.settings.threshold,
+        candidate_texts=tuple(visible(b) for b in record.draft.candidate_bytes),
+        drafter_probabilities=record.draft.candidate_probabilities,
+        emitted_candidate=int(matches[0]) if len(matches) else -1,
+        exit_layer=emitted.exit_layer if emitted else 0,
+        early=bool(emitted and emitted.exit_layer < record.depth),
+    )
+
+
+def _emitted(record: TokenRecord) -> TokenEmitted:
+    assert record.emitted is not None, "only emitted tokens have an outcome"
+    return record.emitted

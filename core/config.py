@@ -1,0 +1,140 @@
+"""The settings of a run: frozen, and checked once when they are made.
+
+Everything here is plain values, so that a session file can carry it and a machine without torch can read it. Layers
+are 0-based in code; only views and flags count from 1 (`specee.md` §0).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from core.errors import UserError
+
+CANDIDATES = 4
+"""k, the speculative tokens that a predictor sees (SpecEE §4.3)."""
+
+DEFAULT_MODEL = "smollm2-135m-instruct"
+
+
+class Policy(StrEnum):
+    """Which rule may end a token's pass early."""
+
+    DENSE = "dense"
+    SPECEE_T1 = "specee-t1"
+    SPECEE_T1T2 = "specee-t1t2"
+
+    @property
+    def needs_parts(self) -> bool:
+        """Whether a drafter and predictors trained for the model are required."""
+        return self is not Policy.DENSE
+
+
+class KVPolicy(StrEnum):
+    """What happens to the K/V of the layers that an exit skipped (`specee.md` §4)."""
+
+    RECOMPUTE = "recompute"
+    HOLE = "hole"
+
+
+class DType(StrEnum):
+    """Number format of the target model's weights and activations."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerSettings:
+    """The two-level scheduler T2 (SpecEE §5.3)."""
+
+    window: int = 5
+    """N, how many past exit layers the ring holds."""
+    radius: int = 2
+    """r, how many layers to either side of a past exit become active."""
+    offline_layers: int = 8
+    """M, how many of the layers where tokens exit most are always active."""
+    distinct: bool = False
+    """Count equal exits in the ring once (the worked example) instead of every time (the default)."""
+
+    def __post_init__(self) -> None:
+        _require(1 <= self.window <= 1000, f"The window N is {self.window}; it must be between 1 and 1000.")
+        _require(0 <= self.radius <= 1000, f"The radius r is {self.radius}; it must be between 0 and 1000.")
+        _require(
+            0 <= self.offline_layers <= 1000,
+            f"The number of offline layers M is {self.offline_layers}; it must be between 0 and 1000.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """Everything that decides a run apart from the model, its trained parts and the prompt."""
+
+    policy: Policy = Policy.SPECEE_T1T2
+    threshold: float = 0.5
+    """An exit is proposed where the predictor's score is above this."""
+    scheduler: SchedulerSettings = field(default_factory=SchedulerSettings)
+    kv_policy: KVPolicy = KVPolicy.RECOMPUTE
+    max_new_tokens: int = 128
+    chat_template: bool = True
+
+    def __post_init__(self) -> None:
+        _require(
+            0.0 <= self.threshold <= 1.0,
+            f"The threshold is {self.threshold:g}; it must be between 0 and 1.",
+        )
+        _require(
+            self.max_new_tokens >= 1,
+            f"The number of new tokens is {self.max_new_tokens}; ask for at least 1.",
+        )
+
+    def check_against(self, depth: int) -> None:
+        """Refuse what a model of `depth` layers cannot do.
+
+        Raises:
+            UserError: M or r does not fit the model.
+        """
+        if self.policy is not Policy.SPECEE_T1T2:
+            return
+        most = depth - 1
+        _require(
+            self.scheduler.offline_layers <= most,
+            f"The number of offline layers M is {self.scheduler.offline_layers}, but this model has predictors on "
+            f"{most} layers; choose M between 0 and {most}.",
+        )
+        _require(
+            self.scheduler.radius <= most,
+            f"The radius r is {self.scheduler.radius}, but this model has predictors on {most} layers; choose r "
+            f"between 0 and {most}.",
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for a trace; `from_json` reads them back."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> RunSettings:
+        """The settings that `to_json` wrote.
+
+        Raises:
+            UserError: a value is missing, unknown or out of range.
+        """
+        try:
+            return cls(
+                **{
+                    **values,
+                    "policy": Policy(values["policy"]),
+                    "kv_policy": KVPolicy(values["kv_policy"]),
+                    "scheduler": SchedulerSettings(**values["scheduler"]),
+                }
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"These run settings cannot be read ({error}); record the run again.") from error
+
+
+def _require(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise UserError(sentence)

@@ -1,0 +1,207 @@
+"""What happened during a run, as a closed union of frozen events.
+
+The engine yields these and nothing else; the window, the command line, the tests and the trainer all consume them,
+and replaying a trace yields them again. Arrays are NumPy, never tensors, and are not to be written to.
+
+`token` is the 0-based index of the generated token that an event belongs to (0 comes from prefill); `layer` is a
+0-based layer index; L is the number of decoder layers and k the number of candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.config import RunSettings
+
+FloatArray = NDArray[np.float32]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+class ExitReason(StrEnum):
+    """Why a token's pass ended where it did."""
+
+    PREFILL = "prefill"
+    """The token came from the prompt's pass, which always runs to full depth."""
+    VERIFIED = "verified"
+    """A predictor proposed the exit and the full vocabulary agreed."""
+    LAST_LAYER = "last layer"
+    """No exit was verified before the last layer."""
+
+
+class EndReason(StrEnum):
+    """Why a run ended."""
+
+    END_OF_TEXT = "end of text"
+    MAX_NEW_TOKENS = "max new tokens"
+    CONTEXT_FULL = "context full"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What a trace must know of the model to be read without it."""
+
+    name: str
+    fingerprint: str
+    """Hex digest over config and weights; trained parts belong to exactly one fingerprint."""
+    architecture: str
+    depth: int
+    """L, the number of decoder layers."""
+    hidden_size: int
+    vocabulary: int
+    context: int
+    """The most positions that the model was made for."""
+    dtype: str
+    device: str
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class StageTimes:
+    """Seconds that one token spent in each stage."""
+
+    draft: float = 0.0
+    layers: float = 0.0
+    predictor: float = 0.0
+    """Features and predictor together."""
+    verification: float = 0.0
+    total: float = 0.0
+    """Wall time from the previous token to this one, without time spent paused."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    run: int
+    settings: RunSettings
+    model: ModelInfo
+    prompt: str
+    prompt_ids: IntArray
+    """Shape [prompt tokens]."""
+    offline: IntArray
+    """Layers that the offline profile keeps active, best first; empty unless T2 is on."""
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillAdvanced:
+    run: int
+    done: int
+    """Prompt tokens run so far."""
+    total: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class DraftProposed:
+    run: int
+    token: int
+    candidate_ids: IntArray
+    """Shape [k], the drafter's best guesses for this token, most likely first."""
+    candidate_bytes: tuple[bytes, ...]
+    candidate_probabilities: FloatArray
+    """Shape [k], the drafter's probabilities over the whole vocabulary."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleChosen:
+    run: int
+    token: int
+    active: BoolArray
+    """Shape [L]; the last layer is always False, it needs no predictor."""
+    offline: BoolArray
+    """Shape [L]."""
+    counters: IntArray
+    """Shape [L], how many ring entries lie within r of the layer (SpecEE §5.3)."""
+    ring_layers: IntArray
+    """Shape [n ≤ N], 0-based last layers run of the tokens in the ring, oldest first."""
+    ring_tokens: IntArray
+    """Shape [n ≤ N], the generated tokens these exits belong to."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRun:
+    """One decoder layer has been run for a token, and its predictor too where that is active."""
+
+    run: int
+    token: int
+    layer: int
+    features: FloatArray | None
+    """Shape [3k]: k logits, k local probabilities, k variations (SpecEE §4.3); None where the layer is not active."""
+    score: float
+    """The predictor's output in 0…1; NaN where the layer is not active."""
+    proposed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A proposed exit was checked against the full vocabulary."""
+
+    run: int
+    token: int
+    layer: int
+    argmax_id: int
+    argmax_bytes: bytes
+    candidate_rank: int
+    """0-based place of the argmax among the candidates; -1 where it is none of them and the exit is refused."""
+    margin: float
+    """Probability of the best token minus that of the second best, over the whole vocabulary."""
+
+    @property
+    def accepted(self) -> bool:
+        return self.candidate_rank >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEmitted:
+    run: int
+    token: int
+    token_id: int
+    token_bytes: bytes
+    special: bool
+    """Whether this is a control token of the model, such as an end-of-text mark."""
+    exit_layer: int
+    """e = layers run, 1…L."""
+    reason: ExitReason
+    times: StageTimes
+
+
+@dataclass(frozen=True, slots=True)
+class KVUpdated:
+    """K/V entries changed for positions of the context during one token's pass."""
+
+    run: int
+    token: int
+    position: int
+    """Context position of the token that was fed in."""
+    skipped_from: int
+    """First layer whose K/V entry this position lacks after the pass; L where none is missing."""
+    recomputed: IntArray
+    """Shape [n, 3], rows (position, first layer, last layer + 1) of earlier positions that were caught up."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    run: int
+    reason: EndReason
+    detail: str
+    """One sentence for the user."""
+
+
+Event = (
+    RunStarted
+    | PrefillAdvanced
+    | DraftProposed
+    | ScheduleChosen
+    | LayerRun
+    | Verified
+    | TokenEmitted
+    | KVUpdated
+    | RunEnded
+)
