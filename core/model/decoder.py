@@ -1,0 +1,227 @@
+"""The target model, one layer at a time.
+
+A lean forward pass over the weights of a Llama-like model: `embed`, then `layer` for each index, then `norm` and
+`logits`. Rows are tokens of one sequence; there is no batch axis. It computes what transformers computes (tests hold
+it to that), with Q, K and V, and gate and up, fused into one product each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from core.errors import UserError
+from core.model.config import ModelConfig
+from core.model.kv_cache import KVCache, Rows
+
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""(queries, keys, values), each [..., n, heads, head_dim] after RoPE, to the attention's result in the queries' shape."""
+
+
+@dataclass(slots=True)
+class LayerWeights:
+    """One decoder layer. Products are stored as [out, in]."""
+
+    attention_norm: Tensor | None
+    """Shape [d]; None where the layer has no norm before attention, as in EAGLE's first."""
+    qkv: Tensor
+    """Shape [(heads + 2 kv_heads) head_dim, d]."""
+    qkv_bias: Tensor | None
+    q_norm: Tensor | None
+    """Shape [head_dim]; Qwen3 only, as is `k_norm`."""
+    k_norm: Tensor | None
+    out: Tensor
+    """Shape [d, heads head_dim]."""
+    out_bias: Tensor | None
+    mlp_norm: Tensor
+    gate_up: Tensor
+    """Shape [2 mlp, d], gate rows first."""
+    down: Tensor
+    """Shape [d, mlp]."""
+
+
+def run_layer(w: LayerWeights, config: ModelConfig, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend) -> Tensor:
+    """One decoder layer over rows x [..., n, d]; the same code serves cached decoding and batched training."""
+    heads, kv_heads = config.heads, config.kv_heads
+    normed = x if w.attention_norm is None else F.rms_norm(x, (config.hidden,), w.attention_norm, config.norm_eps)
+    qkv = F.linear(normed, w.qkv, w.qkv_bias).unflatten(-1, (heads + 2 * kv_heads, config.head_dim))
+    qk, v = qkv[..., : heads + kv_heads, :], qkv[..., heads + kv_heads :, :]
+    if w.q_norm is not None and w.k_norm is not None:
+        qk = _norm_heads(qk, w.q_norm, w.k_norm, config)
+    qk = rotate(qk, cos, sin)
+    mixed = attend(qk[..., :heads, :], qk[..., heads:, :], v).flatten(-2)
+    x = x + F.linear(mixed, w.out, w.out_bias)
+    gate, up = F.linear(F.rms_norm(x, (config.hidden,), w.mlp_norm, config.norm_eps), w.gate_up).chunk(2, -1)
+    return x + F.linear(F.silu(gate) * up, w.down)
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """RoPE. `sin` carries the minus sign of its first half, so a roll replaces the split and negation."""
+    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), sin)
+
+
+def _norm_heads(qk: Tensor, q_norm: Tensor, k_norm: Tensor, config: ModelConfig) -> Tensor:
+    q, k = qk[..., : config.heads, :], qk[..., config.heads :, :]
+    shape = (config.head_dim,)
+    return torch.cat(
+        [F.rms_norm(q, shape, q_norm, config.norm_eps), F.rms_norm(k, shape, k_norm, config.norm_eps)], dim=-2
+    )
+
+
+class Decoder:
+    """The target model's weights and the steps of its forward pass."""
+
+    def __init__(
+        self, config: ModelConfig, weights: Mapping[str, Tensor], dtype: torch.dtype, device: torch.device
+    ) -> None:
+        """Take over weights under their Hugging Face names.
+
+        Raises:
+            UserError: a weight is missing or has another shape than the config says.
+        """
+        self.config, self.dtype, self.device = config, dtype, device
+        take = _Taker(weights, dtype, device)
+        d = config.hidden
+        self.embedding = take("model.embed_tokens.weight", config.vocabulary, d)
+        self.layers = [_layer_weights(take, config, f"model.layers.{index}.") for index in range(config.depth)]
+        self.final_norm = take("model.norm.weight", d)
+        self.head_weight = self.embedding if config.tied else take("lm_head.weight", config.vocabulary, d)
+        """W, shape [V, d]."""
+        self.rope = RopeTable(config, dtype, device)
+
+    def new_cache(self, capacity: int) -> KVCache:
+        """An empty cache for up to `capacity` positions."""
+        return KVCache(self.config, capacity, self.dtype, self.device)
+
+    def rows(self, positions: Sequence[int], span: int) -> Rows:
+        """Describe rows at these rising positions, with slots 0…span-1 to attend to."""
+        return self.rope.rows(positions, span)
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """Token ids [n] to hidden states [n, d]."""
+        return F.embedding(ids, self.embedding)
+
+    def layer(self, index: int, x: Tensor, rows: Rows, cache: KVCache) -> Tensor:
+        """Run one layer over hidden states [n, d], storing the rows' K/V in `cache`."""
+        window = self.config.windows[index]
+
+        def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            cache.write(index, rows, k, v)
+            return cache.attend(index, rows, q, window)
+
+        return run_layer(self.layers[index], self.config, x, rows.cos, rows.sin, attend)
+
+    def norm(self, x: Tensor) -> Tensor:
+        """The model's final norm, [n, d] to [n, d]."""
+        return F.rms_norm(x, (self.config.hidden,), self.final_norm, self.config.norm_eps)
+
+    def logits(self, normed: Tensor) -> Tensor:
+        """LM head over normed hidden states, [n, d] to [n, V]."""
+        return F.linear(normed, self.head_weight)
+
+    def forward(self, ids: Tensor, first: int, cache: KVCache) -> Tensor:
+        """All layers over ids [n] at positions first…; the last layer's hidden states [n, d]."""
+        rows = self.rows(range(first, first + len(ids)), first + len(ids))
+        x = self.embed(ids)
+        for index in range(self.config.depth):
+            x = self.layer(index, x, rows, cache)
+        return x
+
+
+class RopeTable:
+    """Cosines and sines of rotary positions, grown as needed."""
+
+    def __init__(self, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> None:
+        self._frequencies, self._scale = rope_frequencies(config)
+        self._dtype, self._device = dtype, device
+        self._cos = self._sin = torch.empty(0)
+        self._grow(256)
+
+    def rows(self, positions: Sequence[int], span: int) -> Rows:
+        """See `Decoder.rows`."""
+        first, last = positions[0], positions[-1]
+        while last >= len(self._cos):
+            self._grow(2 * len(self._cos))
+        at = torch.tensor(list(positions), device=self._device)
+        if last - first + 1 == len(positions):
+            cos, sin = self._cos[first : last + 1], self._sin[first : last + 1]
+            return Rows(at, span, cos, sin, first)
+        return Rows(at, span, self._cos[at], self._sin[at], None)
+
+    def _grow(self, length: int) -> None:
+        angles = torch.arange(length, dtype=torch.float32)[:, None] * self._frequencies
+        cos, sin = angles.cos() * self._scale, angles.sin() * self._scale
+        self._cos = torch.cat([cos, cos], -1)[:, None].to(self._device, self._dtype)
+        self._sin = torch.cat([-sin, sin], -1)[:, None].to(self._device, self._dtype)
+
+
+def rope_frequencies(config: ModelConfig) -> tuple[Tensor, float]:
+    """Inverse frequencies [head_dim / 2] in float32 and the scale of cosine and sine.
+
+    Raises:
+        UserError: the config asks for a RoPE scaling that transformers does not know either.
+    """
+    kind = config.rope_parameters["rope_type"]
+    if kind == "default":
+        exponents = torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim
+        return 1.0 / config.rope_theta**exponents, 1.0
+    from transformers import PretrainedConfig
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    if kind not in ROPE_INIT_FUNCTIONS:
+        known = ", ".join(sorted(ROPE_INIT_FUNCTIONS))
+        raise UserError(f"This model scales its positions by {kind!r}, which is unknown here; known are {known}.")
+    stand_in = PretrainedConfig(
+        rope_parameters={**config.rope_parameters, "rope_theta": config.rope_theta},
+        hidden_size=config.hidden,
+        num_attention_heads=config.heads,
+        head_dim=config.head_dim,
+        max_position_embeddings=config.context,
+    )
+    frequencies, scale = ROPE_INIT_FUNCTIONS[kind](stand_in, torch.device("cpu"))
+    return frequencies.float(), float(scale)
+
+
+class _Taker:
+    """Fetches weights by name, checks their shape, and converts them."""
+
+    def __init__(self, weights: Mapping[str, Tensor], dtype: torch.dtype, device: torch.device) -> None:
+        self._weights, self._dtype, self._device = weights, dtype, device
+
+    def __call__(self, name: str, *shape: int) -> Tensor:
+        weight = self._weights.get(name)
+        if weight is None:
+            raise UserError(f"The model lacks the weight {name}; download it again.")
+        if tuple(weight.shape) != shape:
+            raise UserError(
+                f"The model's weight {name} has shape {list(weight.shape)} where its config.json says {list(shape)}; "
+                "download it again."
+            )
+        return weight.to(self._device, self._dtype)
+
+    def fused(self, names: Sequence[str], outs: Sequence[int], *rest: int) -> Tensor:
+        return torch.cat([self(name, out, *rest) for name, out in zip(names, outs, strict=True)])
+
+
+def _layer_weights(take: _Taker, config: ModelConfig, prefix: str) -> LayerWeights:
+    d, size = config.hidden, config.head_dim
+    attention = prefix + "self_attn."
+    outs = [config.heads * size, config.kv_heads * size, config.kv_heads * size]
+    biased = config.attention_bias
+    out_biased = biased and config.architecture != "Qwen2ForCausalLM"
+    return LayerWeights(
+        attention_norm=take(prefix + "input_layernorm.weight", d),
+        qkv=take.fused([attention + f"{name}_proj.weight" for name in "qkv"], outs, d),
+        qkv_bias=take.fused([attention + f"{name}_proj.bias" for name in "qkv"], outs) if biased else None,
+        q_norm=take(attention + "q_norm.weight", size) if config.qk_norm else None,
+        k_norm=take(attention + "k_norm.weight", size) if config.qk_norm else None,
+        out=take(attention + "o_proj.weight", d, config.heads * size),
+        out_bias=take(attention + "o_proj.bias", d) if out_biased else None,
+        mlp_norm=take(prefix + "post_attention_layernorm.weight", d),
+        gate_up=take.fused([prefix + f"mlp.{name}_proj.weight" for name in ("gate", "up")], [config.mlp] * 2, d),
+        down=take(prefix + "mlp.down_proj.weight", d, config.mlp),
+    )
