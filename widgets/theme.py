@@ -13,7 +13,7 @@ from pathlib import Path
 from string import Template
 
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit
 
 import resources
 from widgets.palette import Theme
@@ -27,11 +27,18 @@ SMALL = 0.88
 
 def apply(app: QApplication, theme: Theme) -> None:
     """Give the whole application this theme; call again when the desktop switches between light and dark."""
-    if app.style().name() != "fusion":
-        # The platform styles draw parts of spin and combo boxes themselves and would mix two looks.
+    if not app.styleSheet():
+        # Once is enough. The platform styles draw parts of spin and combo boxes themselves and would mix two looks.
         app.setStyle("Fusion")
     app.setPalette(palette(theme))
     app.setStyleSheet(stylesheet(theme, app.font().pointSizeF()))
+
+
+def pad(spin_box: QAbstractSpinBox) -> None:
+    """Set the number off from the frame; a stylesheet's padding does not reach the text of a spin box."""
+    editor = spin_box.findChild(QLineEdit)
+    if editor is not None:
+        editor.setTextMargins(6, 0, 0, 0)
 
 
 def palette(theme: Theme) -> QPalette:
@@ -90,6 +97,7 @@ def stylesheet(theme: Theme, font_point_size: float) -> str:
         surface=theme.surface,
         raised=theme.raised,
         line=theme.line,
+        field=theme.window if theme.name == "dark" else theme.surface,
         border=mixed(theme.line, theme.muted, 0.35),
         text=theme.text,
         muted=theme.muted,
@@ -176,9 +184,10 @@ QToolButton::menu-indicator, QPushButton::menu-indicator { subcontrol-origin: pa
     subcontrol-position: center right; right: 7px; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QTextBrowser, QSpinBox, QDoubleSpinBox, QComboBox {
-    color: $text; background: $window; border: 1px solid $border; border-radius: 5px;
+    color: $text; background: $field; border: 1px solid $border; border-radius: 5px;
     selection-background-color: $selection; selection-color: $text; }
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { padding: 4px 8px; min-height: 18px; }
+QSpinBox, QDoubleSpinBox { min-height: 15px; }
 QPlainTextEdit, QTextEdit, QTextBrowser { padding: 4px 5px; }
 QLineEdit:hover, QPlainTextEdit:hover, QSpinBox:hover, QDoubleSpinBox:hover, QComboBox:hover { border-color: $muted; }
 QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border: 2px solid $accent;
@@ -201,7 +210,6 @@ QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover { backgro
 QAbstractSpinBox::up-button:pressed, QAbstractSpinBox::down-button:pressed { background: $selection; }
 QAbstractSpinBox::up-arrow { image: url("$up"); width: 9px; height: 9px; }
 QAbstractSpinBox::down-arrow { image: url("$down"); width: 9px; height: 9px; }
-QAbstractSpinBox::up-arrow:off, QAbstractSpinBox::down-arrow:off { width: 0; height: 0; }
 
 QComboBox { padding-right: 24px; }
 QComboBox:focus { padding-right: 23px; }
@@ -214,12 +222,12 @@ QCheckBox, QRadioButton { color: $text; spacing: 8px; padding: 2px; border: 1px 
 QCheckBox:focus, QRadioButton:focus { border-color: $accent; }
 QCheckBox:disabled, QRadioButton:disabled { color: $faint; }
 QCheckBox::indicator, QRadioButton::indicator { width: 14px; height: 14px; border: 1px solid $muted;
-    background: $window; }
+    background: $field; }
 QCheckBox::indicator { border-radius: 4px; }
 QRadioButton::indicator { border-radius: 8px; }
 QCheckBox::indicator:hover, QRadioButton::indicator:hover { border-color: $accent; }
 QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url("$check"); }
-QRadioButton::indicator:checked { background: $accent; border: 4px solid $window; width: 8px; height: 8px; }
+QRadioButton::indicator:checked { background: $on_accent; border: 4px solid $accent; width: 8px; height: 8px; }
 QCheckBox::indicator:disabled, QRadioButton::indicator:disabled { border-color: $line; background: $line; }
 
 QAbstractItemView { background: $surface; alternate-background-color: $raised; color: $text; border: 1px solid $line;
@@ -262,5 +270,5 @@ QSlider::groove:horizontal { background: $line; height: 4px; border-radius: 2px;
 QSlider::sub-page:horizontal { background: $accent; border-radius: 2px; }
 QSlider::handle:horizontal { background: $text; border: 2px solid $surface; width: 12px; height: 12px;
     margin: -6px 0; border-radius: 8px; }
-QSlider::handle:horizontal:hover, QSlider:focus::handle:horizontal { background: $accent; }
+QSlider::handle:horizontal:hover, QSlider::handle:horizontal:focus { background: $accent; }
 """)
