@@ -19,7 +19,7 @@ from core.model.config import ModelConfig
 from core.model.kv_cache import KVCache, Rows
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""(queries, keys, values), each [..., n, heads, head_dim] after RoPE, to the attention's result in the queries' shape."""
+"""Queries, keys and values, each [..., n, heads, head_dim] after RoPE, to attention's result in the queries' shape."""
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ def run_layer(w: LayerWeights, config: ModelConfig, x: Tensor, cos: Tensor, sin:
     """One decoder layer over rows x [..., n, d]; the same code serves cached decoding and batched training."""
     heads, kv_heads = config.heads, config.kv_heads
     normed = x if w.attention_norm is None else F.rms_norm(x, (config.hidden,), w.attention_norm, config.norm_eps)
-    qkv = F.linear(normed, w.qkv, w.qkv_bias).unflatten(-1, (heads + 2 * kv_heads, config.head_dim))
+    qkv = F.linear(normed, w.qkv, w.qkv_bias).view(*x.shape[:-1], heads + 2 * kv_heads, config.head_dim)
     qk, v = qkv[..., : heads + kv_heads, :], qkv[..., heads + kv_heads :, :]
     if w.q_norm is not None and w.k_norm is not None:
         qk = _norm_heads(qk, w.q_norm, w.k_norm, config)

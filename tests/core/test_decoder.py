@@ -1,0 +1,159 @@
+"""The decoder computes what transformers computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    PreTrainedModel,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
+
+from core.drafting.head import DraftHead
+from core.errors import UserError
+from core.model.config import parse_config
+from core.model.decoder import Decoder
+
+CONFIG_PATH = Path("tiny/config.json")
+SMALL: dict[str, Any] = {
+    "vocab_size": 97,
+    "hidden_size": 48,
+    "intermediate_size": 80,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 512,
+    "initializer_range": 0.3,
+}
+LLAMA3_ROPE = {
+    "rope_type": "llama3",
+    "rope_theta": 1e4,
+    "factor": 4.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}
+FAMILIES: dict[str, tuple[type[Any], type[Any], dict[str, Any]]] = {
+    "llama": (LlamaForCausalLM, LlamaConfig, {}),
+    "llama, tied head": (LlamaForCausalLM, LlamaConfig, {"tie_word_embeddings": True}),
+    "llama, attention bias": (LlamaForCausalLM, LlamaConfig, {"attention_bias": True}),
+    "llama, llama3 RoPE": (LlamaForCausalLM, LlamaConfig, {"rope_parameters": LLAMA3_ROPE}),
+    "mistral, sliding window": (MistralForCausalLM, MistralConfig, {"sliding_window": 7}),
+    "mistral, no window": (MistralForCausalLM, MistralConfig, {"sliding_window": None}),
+    "qwen2": (Qwen2ForCausalLM, Qwen2Config, {}),
+    "qwen2, windows on upper layers": (
+        Qwen2ForCausalLM,
+        Qwen2Config,
+        {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 2},
+    ),
+    "qwen3": (Qwen3ForCausalLM, Qwen3Config, {"head_dim": 16}),
+}
+
+
+def pair(family: str) -> tuple[PreTrainedModel, Decoder]:
+    """A random transformers model and our decoder over its weights."""
+    model_class, config_class, extra = FAMILIES[family]
+    torch.manual_seed(7)
+    reference = model_class(config_class(**SMALL, **extra)).eval()
+    with torch.no_grad():
+        for name, weight in reference.named_parameters():
+            if name.endswith(("bias", "norm.weight", "layernorm.weight")):
+                weight.add_(torch.randn_like(weight) * 0.2)
+    raw = {**reference.config.to_dict(), "architectures": [model_class.__name__]}
+    config = parse_config(raw, CONFIG_PATH)
+    return reference, Decoder(config, reference.state_dict(), torch.float32, torch.device("cpu"))
+
+
+@pytest.fixture(params=FAMILIES)
+def models(request: pytest.FixtureRequest) -> tuple[PreTrainedModel, Decoder]:
+    return pair(request.param)
+
+
+def logits(decoder: Decoder, hidden: torch.Tensor) -> torch.Tensor:
+    return decoder.logits(decoder.norm(hidden))
+
+
+@torch.inference_mode()
+def test_that_prefill_logits_equal_those_of_transformers(models: tuple[PreTrainedModel, Decoder]) -> None:
+    reference, decoder = models
+    ids = torch.arange(40) % 97
+    ours = logits(decoder, decoder.forward(ids, 0, decoder.new_cache(40)))
+    torch.testing.assert_close(ours, reference(ids[None]).logits[0], atol=1e-4, rtol=0)
+
+
+@torch.inference_mode()
+def test_that_cached_decoding_equals_transformers_at_every_position(models: tuple[PreTrainedModel, Decoder]) -> None:
+    reference, decoder = models
+    ids = (torch.arange(40) * 31) % 97
+    expected = reference(ids[None]).logits[0]
+    cache = decoder.new_cache(40)
+    decoder.forward(ids[:11], 0, cache)
+    for at in range(11, 40):
+        ours = logits(decoder, decoder.forward(ids[at : at + 1], at, cache))
+        torch.testing.assert_close(ours[0], expected[at], atol=1e-4, rtol=0)
+
+
+@torch.inference_mode()
+def test_that_prefill_in_chunks_equals_prefill_at_once(models: tuple[PreTrainedModel, Decoder]) -> None:
+    _, decoder = models
+    ids = (torch.arange(30) * 13) % 97
+    whole = decoder.forward(ids, 0, decoder.new_cache(30))
+    cache = decoder.new_cache(30)
+    chunks = [decoder.forward(ids[at : at + 8], at, cache) for at in range(0, 30, 8)]
+    torch.testing.assert_close(torch.cat(chunks), whole, atol=1e-4, rtol=0)
+
+
+@torch.inference_mode()
+def test_that_rows_with_gaps_between_them_equal_the_same_rows_run_one_by_one() -> None:
+    _, decoder = pair("llama")
+    ids = (torch.arange(12) * 13) % 97
+    x = decoder.embed(ids)
+    one_by_one, together = decoder.new_cache(12), decoder.new_cache(12)
+    expected = [decoder.layer(0, x[p : p + 1], decoder.rows([p], p + 1), one_by_one) for p in range(12)]
+    late = [2, 5, 6, 11]
+    early = [p for p in range(12) if p not in late]
+    decoder.layer(0, x[early], decoder.rows(early, 12), together)
+    late_rows = decoder.layer(0, x[late], decoder.rows(late, 12), together)
+    torch.testing.assert_close(late_rows, torch.cat(expected)[late], atol=1e-4, rtol=0)
+    torch.testing.assert_close(together.keys[0], one_by_one.keys[0], atol=1e-4, rtol=0)
+
+
+@torch.inference_mode()
+def test_that_a_drafter_fed_token_by_token_predicts_what_it_predicts_for_the_whole_sequence() -> None:
+    _, decoder = pair("qwen3")
+    head = DraftHead.random(decoder, torch.Generator().manual_seed(3))
+    ids, features = (torch.arange(9) * 5) % 97, torch.randn(9, 48, generator=torch.Generator().manual_seed(4))
+    whole = head.forward_batch(decoder.embed(ids)[None], features[None])[0]
+    cache = head.new_cache(9)
+    steps = [head.advance(ids[i : i + 1], features[i : i + 1], i, cache) for i in range(9)]
+    torch.testing.assert_close(torch.cat(steps), whole, atol=1e-4, rtol=0)
+
+
+def test_that_a_missing_weight_is_named() -> None:
+    reference, decoder = pair("llama")
+    weights = dict(reference.state_dict())
+    del weights["model.layers.2.mlp.up_proj.weight"]
+    with pytest.raises(UserError, match=r"lacks the weight model\.layers\.2\.mlp\.up_proj\.weight"):
+        Decoder(decoder.config, weights, torch.float32, torch.device("cpu"))
+
+
+def test_that_a_weight_of_another_shape_is_named_with_both_shapes() -> None:
+    reference, decoder = pair("llama")
+    weights = dict(reference.state_dict()) | {"model.norm.weight": torch.ones(3)}
+    with pytest.raises(UserError, match=r"model\.norm\.weight has shape \[3\] where its config\.json says \[48\]"):
+        Decoder(decoder.config, weights, torch.float32, torch.device("cpu"))
+
+
+def test_that_an_unsupported_architecture_is_refused_by_name() -> None:
+    with pytest.raises(UserError, match=r"is a GPT2LMHeadModel; specee-viewer runs LlamaForCausalLM, "):
+        parse_config({"architectures": ["GPT2LMHeadModel"]}, CONFIG_PATH)
