@@ -1,0 +1,72 @@
+"""`specee-viewer train`: make the drafter, the predictors and the offline profile for a model."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from app.commands import console, options
+
+_STAGES = ("all", "data", "drafter", "predictors", "profile")
+
+
+def add_parser(commands: options.Commands) -> None:
+    """Add `train` to the program's commands."""
+    parser = commands.add_parser(
+        "train",
+        help="train what SpecEE needs for a model",
+        description="Train a model's drafter and exit predictors, and measure where its tokens exit.",
+    )
+    parser.set_defaults(action=train)
+    options.add_model(parser)
+    parser.add_argument(
+        "--prompts",
+        metavar="FILE",
+        nargs="+",
+        type=Path,
+        required=True,
+        help="JSON Lines files with a `prompt` in each line",
+    )
+    parser.add_argument("--out", metavar="DIR", type=Path, help="where the parts go (default: your user data folder)")
+    parser.add_argument(
+        "--budget",
+        metavar="MINUTES",
+        type=options.number("budget in minutes", above=0),
+        default=12.0,
+        help="about how long it may take (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", metavar="N", type=options.whole("seed", 0, 2**63 - 1), default=0, help="(default: %(default)s)"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on from what an earlier, interrupted run left")
+    parser.add_argument(
+        "--stage",
+        type=options.one_of("stage", _STAGES),
+        metavar=options.braces(_STAGES),
+        default="all",
+        help="run only this step (default: %(default)s)",
+    )
+
+
+def train(arguments: argparse.Namespace) -> int:
+    """Train and print the folder of the parts.
+
+    Raises:
+        UserError: the prompts or the model will not do.
+    """
+    from core.training.recipe import TrainOptions
+    from core.training.recipe import train as run_recipe
+
+    wanted = TrainOptions(
+        model=arguments.model,
+        prompts=tuple(arguments.prompts),
+        out=arguments.out,
+        budget_minutes=arguments.budget,
+        seed=arguments.seed,
+        resume=arguments.resume,
+        stage=arguments.stage,
+    )
+    with console.interruptible() as cancel, console.progress() as report:
+        folder = run_recipe(wanted, report, cancel)
+    print(folder)
+    return 0
