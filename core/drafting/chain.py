@@ -1,0 +1,34 @@
+"""Drafting one position ahead: the state of a drafter that follows a run token by token."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from core.drafting.head import Draft, DraftHead
+
+
+class ChainDrafter:
+    """A draft head and how far along the context it is."""
+
+    def __init__(self, head: DraftHead, capacity: int) -> None:
+        self._head = head
+        self._cache = head.new_cache(capacity)
+        self._length = 0
+
+    def feed(self, ids: Tensor, features: Tensor) -> Tensor | None:
+        """Take in tokens [n] with the features [n, d] of the positions before them.
+
+        Returns:
+            f̂ of the last one, shape [d]; None where n is 0.
+        """
+        if not len(ids):
+            return None
+        predicted = self._head.advance(ids, features, self._length, self._cache)
+        self._length += len(ids)
+        return predicted[-1]
+
+    def propose(self, ids: Tensor, feature: Tensor, k: int) -> Draft:
+        """The k speculative tokens that follow the token ids [1], whose predecessor left the feature [d]."""
+        predicted = self.feed(ids, feature[None])
+        assert predicted is not None, "one token was fed"
+        return self._head.propose(predicted, k)
