@@ -1,0 +1,113 @@
+"""The object that lives in the engine's thread: it loads models and runs prompts, and never touches a widget."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.failure import Failure, describe
+from app.loader import LoadedEngine, LoadedSummary, Loader, ModelMissing, ModelRequest
+from app.mailbox import Item, LoadOver, Mailbox, Notice, RunMoved, RunOver
+from app.run_control import RunControl, RunState
+from core.config import RunSettings
+from core.errors import UserError
+from core.progress import Cancelled
+from core.trace.events import EndReason, Event, RunEnded
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOrder:
+    """One request to load, and the way to call it off."""
+
+    ticket: int
+    request: ModelRequest
+    cancel: threading.Event
+
+
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """One run, and the way to hold and stop it."""
+
+    run: int
+    prompt: str
+    settings: RunSettings
+    control: RunControl
+
+
+class EngineWorker(QObject):
+    """Carries out orders one after the other and puts everything that comes of them into the mailbox.
+
+    Nothing it does raises: whatever goes wrong arrives as a `Failure`, and the worker takes the next order.
+    """
+
+    events_ready = Signal()
+    """The mailbox has something, after it had been found empty; not repeated until it is found empty again."""
+    settled = Signal()
+    """The mailbox has something that is worth looking at once: a held, released or ended run, a loaded model."""
+
+    def __init__(self, loader: Loader, mailbox: Mailbox) -> None:
+        super().__init__()
+        self._loader = loader
+        self._mailbox = mailbox
+        self._engine: LoadedEngine | None = None
+
+    @Slot(object)
+    def load_model(self, order: LoadOrder) -> None:
+        """Load a model; the one loaded before stays until the new one is there."""
+        self._settle(LoadOver(order.ticket, self._load(order)))
+
+    @Slot(object)
+    def run(self, order: RunOrder) -> None:
+        """Run a prompt to its end, held wherever the order's control says so."""
+        self._settle(RunOver(order.run, self._run(order)))
+
+    def _load(self, order: LoadOrder) -> LoadedSummary | ModelMissing | Failure | None:
+        try:
+            engine = None if order.cancel.is_set() else self._loader(order.request, self._post, order.cancel)
+        except Cancelled:
+            return None
+        except ModelMissing as missing:
+            return ModelMissing(missing.ref, missing.size, missing.licence)  # without frames that may hold a model
+        except Exception as error:
+            return describe(error)
+        if engine is None or order.cancel.is_set():
+            return None
+        self._engine = engine
+        return engine.summary
+
+    def _run(self, order: RunOrder) -> Failure | None:
+        last: Event | None = None
+        failure = None
+        try:
+            if self._engine is None:
+                raise UserError("No model is loaded; choose one first.")
+            with self._engine.context():
+                for last in self._engine.run(order.prompt, order.settings, order.run, order.control.stop_event):
+                    self._post(last)
+                    order.control.gate(last, partial(self._announce, order.run))
+        except Exception as error:
+            failure = describe(error)
+        if last is not None and not isinstance(last, RunEnded):
+            self._post(_end_of(order.run, failure))
+        return failure
+
+    def _announce(self, run: int, held: bool) -> None:
+        self._settle(RunMoved(run, RunState.PAUSED if held else RunState.RUNNING))
+
+    def _post(self, item: Item) -> None:
+        if self._mailbox.put(item):
+            self.events_ready.emit()
+
+    def _settle(self, notice: Notice) -> None:
+        self._mailbox.put(notice)
+        self.settled.emit()
+
+
+def _end_of(run: int, failure: Failure | None) -> RunEnded:
+    """The end of a run whose engine could not tell it, so that every trace that began has one."""
+    if failure is None:
+        return RunEnded(run, EndReason.STOPPED, "Stopped.")
+    return RunEnded(run, EndReason.FAILED, failure.sentence)

@@ -1,0 +1,213 @@
+"""From a model's name to an engine that is ready to run, without Qt, and without torch until it is asked for.
+
+The window's worker and the command line both load through here, so that they run the same thing.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.config import DEFAULT_MODEL, DType, RunSettings
+from core.errors import UserError
+from core.progress import Progress, Report, check
+from core.trace.events import Event, IntArray, ModelInfo
+
+if TYPE_CHECKING:
+    from core.exits.parts import TrainedParts
+    from core.model.loading import LoadedModel
+
+SWITCH_INTERVAL = 0.0005
+"""Seconds after which Python's threads take turns; the default of 5 ms lets pure-Python stretches stall the window."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """Which model to load, and how."""
+
+    ref: str = DEFAULT_MODEL
+    """Name of a stored model, local folder, GGUF file or hub id."""
+    dtype: DType | None = None
+    """None leaves it to what the machine was measured to do well."""
+    threads: int | None = None
+    """None leaves it to the machine."""
+    device: str = "cpu"
+    parts_folder: Path | None = None
+    """Trained parts to use; None looks for those that fit the model."""
+    fetch: bool = False
+    """Whether the user has agreed to a download."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSummary:
+    """What the window knows of the loaded model: plain values, no tensors."""
+
+    request: ModelRequest
+    info: ModelInfo
+    has_parts: bool
+    parts_problem: str = ""
+    """Why early exit is not available, and how to make it so; "" with parts."""
+    parts_card: Mapping[str, Any] = field(default_factory=dict)
+    """The parts' recipe and measured quality; empty without parts."""
+    offline_ranking: IntArray | None = None
+    """Shape [L-1], layers that tokens exit at, most frequent first; None without parts."""
+    has_chat_template: bool = False
+
+
+RunEngine = Callable[[str, RunSettings, int, threading.Event], Iterator[Event]]
+"""Takes prompt, settings, run id and stop event; see `core.engine.Engine.run`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedEngine:
+    """A loaded model, with or without trained parts, that runs prompts."""
+
+    summary: LoadedSummary
+    run: RunEngine
+    context: Callable[[], AbstractContextManager[Any]] = nullcontext
+    """Entered in the running thread around a whole run: torch's inference mode is per thread."""
+
+
+Loader = Callable[[ModelRequest, Report, threading.Event], LoadedEngine]
+"""Loads what is asked for, tells how far it is, and raises `Cancelled` soon after the event is set.
+
+Raises `ModelMissing` rather than download what the user has not agreed to, and `UserError` for what the user can
+put right.
+"""
+
+
+class ModelMissing(UserError):
+    """The model is not on this machine yet, and the user has not been asked to download it."""
+
+    def __init__(self, ref: str, size: int | None, licence: str) -> None:
+        """`size` is the download in bytes, None where it is not known; `licence` "" likewise."""
+        super().__init__(
+            f"The model {ref} is not on this machine yet. Download it in the model dialog, or with "
+            f"`specee-viewer model fetch {ref}`."
+        )
+        self.ref = ref
+        self.size = size
+        self.licence = licence
+
+
+def load_engine(request: ModelRequest, report: Report, cancel: threading.Event) -> LoadedEngine:
+    """The default `Loader`: from the model store to an engine.
+
+    Raises:
+        ModelMissing: it would have to be downloaded and `request.fetch` is False.
+        Cancelled: `cancel` was set.
+        UserError: the model or the parts that were asked for cannot be used.
+    """
+    folder = _folder(request, report, cancel)
+    report(Progress("Starting the engine"))
+    with calm_collector():
+        _import_engine()
+    check(cancel)
+    with calm_collector():
+        return _load(folder, request, report, cancel)
+
+
+@contextmanager
+def calm_collector() -> Iterator[None]:
+    """Keep the garbage collector off while many objects are made that stay, and exempt them from it afterwards.
+
+    A full collection over torch's and transformers' objects stalls every thread for more than 100 ms.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_on:
+            gc.enable()
+
+
+def _import_engine() -> None:
+    # Read when torch's thread pool starts: spinning threads on a busy machine slow everything down up to 70 times.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    import core.engine
+    import core.exits.parts
+    import core.model.loading  # noqa: F401 - imported for their cost, which is to be paid here
+
+
+def _folder(request: ModelRequest, report: Report, cancel: threading.Event) -> Path:
+    """The model's folder, downloaded or converted first where need be and allowed."""
+    from core.model import store
+
+    models = store.ModelStore()
+    ready = models.find(request.ref)
+    if ready is not None:
+        return ready
+    if not request.fetch and not _is_local(request.ref):
+        is_default = request.ref == DEFAULT_MODEL
+        raise ModelMissing(
+            request.ref,
+            store.DEFAULT_SIZE if is_default else None,
+            store.DEFAULT_LICENCE if is_default else "",
+        )
+    return models.resolve(request.ref, report, cancel)
+
+
+def _is_local(ref: str) -> bool:
+    """Whether `ref` is meant as a path: what is wrong with it is then for the store to say."""
+    path = Path(ref).expanduser()
+    return path.exists() or path.is_absolute() or ref.startswith((".", "~")) or path.suffix.lower() == ".gguf"
+
+
+def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading.Event) -> LoadedEngine:
+    import torch
+
+    from core.engine import Engine, RunRequest
+    from core.model.loading import load_model
+
+    model = load_model(
+        folder, dtype=request.dtype, device=request.device, threads=request.threads, report=report, cancel=cancel
+    )
+    check(cancel)
+    report(Progress("Loading the trained parts"))
+    parts, problem = _parts(model, request.parts_folder)
+    engine = Engine(model, parts)
+
+    def run(prompt: str, settings: RunSettings, number: int, stop: threading.Event) -> Iterator[Event]:
+        return engine.run(RunRequest(prompt, settings, number), stop)
+
+    return LoadedEngine(_summary(request, model, parts, problem), run, torch.inference_mode)
+
+
+def _parts(model: LoadedModel, folder: Path | None) -> tuple[TrainedParts | None, str]:
+    """The parts to use, or why there are none. Parts that were asked for by name must load."""
+    from core.exits.parts import find_parts, load_parts
+
+    if folder is not None:
+        return load_parts(folder, model), ""
+    found = find_parts(model.info)
+    if found is None:
+        return None, (
+            "Early exit needs a draft head and predictors trained for this very model, and there are none; make them "
+            f"with `specee-viewer train --model {model.info.name}`."
+        )
+    try:
+        return load_parts(found, model), ""
+    except UserError as error:
+        return None, str(error)
+
+
+def _summary(request: ModelRequest, model: LoadedModel, parts: TrainedParts | None, problem: str) -> LoadedSummary:
+    return LoadedSummary(
+        request=request,
+        info=model.info,
+        has_parts=parts is not None,
+        parts_problem=problem,
+        parts_card=parts.card if parts else {},
+        offline_ranking=parts.offline_ranking if parts else None,
+        has_chat_template=model.tokenizer.has_chat_template,
+    )

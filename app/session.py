@@ -1,0 +1,312 @@
+"""What the window works on: one model, one run at a time, its trace and the selection.
+
+Lives in the GUI thread. Commands take effect at once or within one layer; what becomes of them arrives as signals.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal, Slot
+
+from app.engine_thread import EngineThread
+from app.engine_worker import LoadOrder, RunOrder
+from app.failure import Failure
+from app.loader import LoadedSummary, Loader, ModelMissing, ModelRequest, load_engine
+from app.mailbox import LoadOver, Notice, RunMoved, RunOver
+from app.run_control import RunControl, RunState
+from core.config import RunSettings
+from core.trace.events import EndReason, Event, RunStarted
+from core.trace.trace import Trace
+from widgets.selection import Selection
+
+SLOW_STEP_MS = 120
+"""A step that takes longer shows as running; a shorter one would only make the buttons flicker."""
+
+
+class Session(QObject):
+    """Model, run, trace and selection, with the commands that change them. Call `close` before letting go of it."""
+
+    trace_changed = Signal(int)
+    """The first token whose record changed; 0 also when the trace was replaced or taken away."""
+    state_changed = Signal(object)
+    """The new `RunState`."""
+    selection_changed = Signal(object)
+    """The new `Selection`."""
+    failed = Signal(object)
+    """A `Failure` for the user. State, trace and model have settled before; opening a dialog here is fine."""
+    progressed = Signal(object)
+    """A `Progress` of loading; only the newest, at most 60 a second."""
+    model_changed = Signal(object)
+    """The `LoadedSummary` of the model that is loaded from now on."""
+    model_missing = Signal(object)
+    """A `ModelMissing`: ask the user, then `load_model` again with `fetch=True`."""
+
+    def __init__(self, loader: Loader = load_engine, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._state = RunState.NO_MODEL
+        self._model: LoadedSummary | None = None
+        self._trace: Trace | None = None
+        self._selection = Selection()
+        self._following = True
+        self._run = -1
+        self._forgotten = -1
+        self._control: RunControl | None = None
+        self._idle = RunState.NO_MODEL
+        self._ticket = 0
+        self._cancel: threading.Event | None = None
+        self._slow = QTimer(self)
+        self._slow.setSingleShot(True)
+        self._slow.timeout.connect(self._show_running)
+        self._engine = EngineThread(loader, self)
+        self._engine.arrived.connect(self._on_events)
+        self._engine.noticed.connect(self._on_notice)
+        self._engine.progressed.connect(self.progressed)
+        application = QCoreApplication.instance()
+        if application is not None:
+            application.aboutToQuit.connect(self.close)
+
+    # What there is
+
+    @property
+    def trace(self) -> Trace | None:
+        """The run on show, finished or not; None before the first and after `reset`."""
+        return self._trace
+
+    @property
+    def selection(self) -> Selection:
+        return self._selection
+
+    @property
+    def state(self) -> RunState:
+        return self._state
+
+    @property
+    def model(self) -> LoadedSummary | None:
+        """The loaded model; while another is being loaded, still the one before."""
+        return self._model
+
+    @property
+    def can_run(self) -> bool:
+        """Whether `run` would start at once."""
+        return self._model is not None and not self.is_loading and not self.is_running
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a run is under way, held or not: pause, steps and stop have an effect."""
+        return self._control is not None
+
+    @property
+    def is_loading(self) -> bool:
+        return self._cancel is not None
+
+    # Models
+
+    def load_model(self, request: ModelRequest) -> None:
+        """Load a model in place of the present one; ends a run and calls off an earlier load.
+
+        Ends in `model_changed`, `model_missing` or `failed`, or in none of them after `cancel_load`.
+        """
+        self.stop()
+        self.cancel_load()
+        self._ticket += 1
+        self._cancel = threading.Event()
+        self._set_state(RunState.LOADING)
+        self._engine.load(LoadOrder(self._ticket, request, self._cancel))
+
+    def cancel_load(self) -> None:
+        """Call off the load under way; the state leaves LOADING once nothing half-made is left."""
+        if self._cancel is not None:
+            self._cancel.set()
+
+    # Runs
+
+    def run(self, prompt: str, settings: RunSettings, *, paused: bool = False) -> None:
+        """Start a new run; one under way is stopped first. With `paused` it waits for a step before any work.
+
+        The trace on show stays until the new run's first event, so that a refused prompt takes nothing away.
+        """
+        if self._model is None or self.is_loading:
+            self.failed.emit(Failure("There is no model to run yet; load one, or wait until it is there.", "", True))
+            return
+        self.stop()
+        self._run += 1
+        self._control = RunControl(paused=paused)
+        if paused:
+            self._await_step()
+        else:
+            self._set_state(RunState.RUNNING)
+        self._engine.run(RunOrder(self._run, prompt, settings, self._control))
+
+    def play(self) -> None:
+        """Go on with a held run until something else is asked."""
+        if self._control is not None:
+            self._set_state(RunState.RUNNING)
+            self._control.play()
+
+    def pause(self) -> None:
+        """Hold the run within one layer."""
+        if self._control is not None:
+            self._control.pause()
+
+    def step_token(self) -> None:
+        """Let a run go on through its next token, then hold it."""
+        if self._control is not None:
+            self._await_step()
+            self._control.step_token()
+
+    def step_layer(self) -> None:
+        """Let a run go on through its next layer, then hold it."""
+        if self._control is not None:
+            self._await_step()
+            self._control.step_layer()
+
+    def stop(self) -> None:
+        """End the run within one layer; what it made stays."""
+        if self._control is not None:
+            self._control.stop()
+
+    def reset(self) -> None:
+        """Stop, and take the trace away; the model stays."""
+        self.stop()
+        self._control = None
+        self._forgotten = self._run
+        self._idle = RunState.READY if self._model is not None else RunState.NO_MODEL
+        self._show(None)
+        self._rest()
+
+    # Selection
+
+    def select(self, selection: Selection) -> None:
+        """Select for the user. The newest token goes on being followed; any other stays until it is let go."""
+        count = len(self._trace.records) if self._trace is not None else 0
+        known = selection.token is not None and 0 <= selection.token < count
+        chosen = selection if known else Selection()
+        newest = self._newest().token
+        self._following = chosen.token is None or newest is None or chosen.token >= newest
+        self._select(chosen)
+
+    # The end
+
+    @Slot()
+    def close(self) -> None:
+        """End run, load and thread, and wait for the thread: at any time, and more than once."""
+        self._slow.stop()
+        self.stop()
+        self.cancel_load()
+        self._engine.close()
+
+    # What comes from the engine
+
+    @Slot(object)
+    def _on_events(self, events: list[Event]) -> None:
+        changed = [self._take(event) for event in events if event.run > self._forgotten]
+        if changed:
+            self._show(self._trace, min(changed))
+
+    def _take(self, event: Event) -> int:
+        """Add an event to the trace; the first token whose record it changes."""
+        if self._trace is None or isinstance(event, RunStarted):
+            self._trace = Trace()
+            self._following = True
+        self._trace.append(event)
+        return 0 if isinstance(event, RunStarted) else getattr(event, "token", self._trace.emitted_count)
+
+    @Slot(object)
+    def _on_notice(self, notice: Notice) -> None:
+        match notice:
+            case RunMoved():
+                self._on_run_moved(notice)
+            case RunOver():
+                self._on_run_over(notice)
+            case LoadOver():
+                self._on_load_over(notice)
+
+    def _on_run_moved(self, notice: RunMoved) -> None:
+        if notice.run != self._run or not self.is_running or self.is_loading:
+            return
+        if notice.state is RunState.PAUSED:
+            self._set_state(RunState.PAUSED)
+            self._follow()
+        elif not self._slow.isActive():
+            self._set_state(RunState.RUNNING)
+
+    def _on_run_over(self, notice: RunOver) -> None:
+        ended = self._trace.ended if self._trace is not None else None
+        if ended is not None and ended.run == notice.run:
+            self._idle = RunState.FAILED if ended.reason is EndReason.FAILED else RunState.FINISHED
+        if notice.run == self._run:
+            self._control = None
+            self._rest()
+        if notice.failure is not None and notice.run > self._forgotten:
+            self.failed.emit(notice.failure)
+
+    def _on_load_over(self, notice: LoadOver) -> None:
+        outcome = notice.outcome
+        if isinstance(outcome, LoadedSummary):
+            self._model = outcome
+            self._idle = RunState.READY
+            self.model_changed.emit(outcome)
+        if notice.ticket != self._ticket:
+            return
+        self._cancel = None
+        if self._model is None:
+            self._idle = RunState.FAILED if isinstance(outcome, Failure) else RunState.NO_MODEL
+        self._rest()
+        if isinstance(outcome, Failure):
+            self.failed.emit(outcome)
+        elif isinstance(outcome, ModelMissing):
+            self.model_missing.emit(outcome)
+
+    # State and selection
+
+    def _rest(self) -> None:
+        """Show what there is when nothing runs; a load still shows as one."""
+        if not self.is_running:
+            self._set_state(RunState.LOADING if self.is_loading else self._idle)
+
+    def _await_step(self) -> None:
+        """A step that is quick stays PAUSED throughout; one that takes longer will show as running."""
+        self._set_state(RunState.PAUSED)
+        self._slow.start(SLOW_STEP_MS)
+
+    @Slot()
+    def _show_running(self) -> None:
+        if self.is_running and not self.is_loading:
+            self._set_state(RunState.RUNNING)
+
+    def _set_state(self, state: RunState) -> None:
+        self._slow.stop()
+        if state is not self._state:
+            self._state = state
+            self.state_changed.emit(state)
+
+    def _show(self, trace: Trace | None, first: int = 0) -> None:
+        """Tell of a changed trace, with a selection that already fits it: no view looks up a token that is gone."""
+        before = self._selection
+        self._trace = trace
+        self._following = self._following or trace is None
+        if self._following:
+            self._selection = self._newest()
+        self.trace_changed.emit(first)
+        if self._selection != before:
+            self.selection_changed.emit(self._selection)
+
+    def _follow(self) -> None:
+        if self._following:
+            self._select(self._newest())
+
+    def _newest(self) -> Selection:
+        """The last emitted token; while paused in the middle of the next one, that one and its last layer run."""
+        if self._trace is None:
+            return Selection()
+        count = self._trace.emitted_count
+        if self._state is RunState.PAUSED and count < len(self._trace.records):
+            layers = self._trace.records[count].layers_run
+            return Selection(count, layers - 1 if layers else None)
+        return Selection(count - 1) if count else Selection()
+
+    def _select(self, selection: Selection) -> None:
+        if selection != self._selection:
+            self._selection = selection
+            self.selection_changed.emit(selection)
