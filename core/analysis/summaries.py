@@ -12,6 +12,7 @@ from enum import IntEnum, IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.texts import visible as visible
 from core.trace.events import ExitReason, FloatArray, IntArray, TokenEmitted
 from core.trace.trace import TokenRecord, Trace
 
@@ -109,35 +110,6 @@ class CandidateCurves:
     """Layers run, 1…L; 0 while the token is in flight."""
     early: bool
     """Whether the token left before the last layer."""
-
-
-def visible(token_bytes: bytes, special: bool = False) -> str:
-    """A form of these bytes in which nothing is invisible.
-
-    Spaces become `·`, newlines `⏎`, tabs `⇥`, other control characters their Unicode control pictures or `\\u` escape,
-    bytes that are not UTF-8 on their own `<E2>`. Control tokens are shown as they are written.
-    """
-    text = token_bytes.decode("utf-8", errors="surrogateescape")
-    if special:
-        return text
-    return "".join(map(_visible_character, text)) or "∅"
-
-
-def _visible_character(character: str) -> str:
-    code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:
-        return f"<{code - 0xDC00:02X}>"
-    if character in _SPELLED:
-        return _SPELLED[character]
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if not character.isprintable() and character not in _JOINERS:
-        return f"\\u{code:04x}"
-    return character
-
-
-_SPELLED = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍", "\x7f": "␡", "\u00a0": "⍽"}
-_JOINERS = "\u200c\u200d"
 
 
 def outcome(record: TokenRecord) -> Outcome:

@@ -1,0 +1,51 @@
+"""Token texts in forms where nothing is invisible or ambiguous."""
+
+from __future__ import annotations
+
+import unicodedata
+
+
+def visible(token_bytes: bytes, special: bool = False) -> str:
+    """A form of these bytes for a chip or an axis, in which nothing is invisible.
+
+    Spaces become `·`, newlines `⏎`, tabs `⇥`, other control characters their Unicode control pictures or `\\u` escape,
+    bytes that are not UTF-8 on their own `<E2>`. A combining mark without a letter gets a dotted circle to sit on, and
+    a joiner with nothing to join is escaped. Control tokens are shown as they are written.
+    """
+    return _spelled(token_bytes, special, space="·")
+
+
+def quoted(token_bytes: bytes, special: bool = False) -> str:
+    """`visible` for running text: in quotation marks, between which a space can stay a space."""
+    return f"‘{_spelled(token_bytes, special, space=' ')}’"
+
+
+def _spelled(token_bytes: bytes, special: bool, space: str) -> str:
+    text = token_bytes.decode("utf-8", errors="surrogateescape")
+    if special and text.isprintable() and text.strip():
+        return text
+    shown = "".join(space if text[at] == " " else _character(text, at) for at in range(len(text)))
+    starts_with_mark = bool(text) and unicodedata.category(text[0]).startswith("M")
+    return ("◌" + shown if starts_with_mark else shown) or "∅"
+
+
+def _character(text: str, at: int) -> str:
+    character = text[at]
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"<{code - 0xDC00:02X}>"
+    if character in _SPELLED:
+        return _SPELLED[character]
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if character in _JOINERS and 0 < at < len(text) - 1:
+        return character
+    if character.isprintable() and character not in _BLANK:
+        return character
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+_SPELLED = {"\n": "⏎", "\t": "⇥", "\r": "␍", "\x7f": "␡", "\u00a0": "⍽"}
+_JOINERS = "\u200c\u200d"
+_BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0"
+"""Printable to Unicode, blank on every screen."""
