@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -82,17 +83,20 @@ class EngineWorker(QObject):
         last: Event | None = None
         failure = None
         try:
-            if self._engine is None:
-                raise UserError("No model is loaded; choose one first.")
-            with self._engine.context():
-                for last in self._engine.run(order.prompt, order.settings, order.run, order.control.stop_event):
-                    self._post(last)
-                    order.control.gate(last, partial(self._announce, order.run))
+            for last in self._events(order):
+                self._post(last)
+                order.control.gate(last, partial(self._announce, order.run))
         except Exception as error:
             failure = describe(error)
         if last is not None and not isinstance(last, RunEnded):
             self._post(_end_of(order.run, failure))
         return failure
+
+    def _events(self, order: RunOrder) -> Iterator[Event]:
+        if self._engine is None:
+            raise UserError("No model is loaded; choose one first.")
+        control = order.control
+        return self._engine.run(order.prompt, order.settings, order.run, control.stop_event, control.clock)
 
     def _announce(self, run: int, held: bool) -> None:
         self._settle(RunMoved(run, RunState.PAUSED if held else RunState.RUNNING))

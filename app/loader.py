@@ -10,10 +10,10 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from core.config import DEFAULT_MODEL, DType, RunSettings
 from core.errors import UserError
@@ -61,8 +61,13 @@ class LoadedSummary:
     has_chat_template: bool = False
 
 
-RunEngine = Callable[[str, RunSettings, int, threading.Event], Iterator[Event]]
-"""Takes prompt, settings, run id and stop event; see `core.engine.Engine.run`."""
+class RunEngine(Protocol):
+    """`core.engine.Engine.run`, without its types: they would need torch."""
+
+    def __call__(
+        self, prompt: str, settings: RunSettings, run: int, stop: threading.Event, clock: Callable[[], float]
+    ) -> Iterator[Event]:
+        """The events of one run; raises `UserError` before the first for what cannot be run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +76,6 @@ class LoadedEngine:
 
     summary: LoadedSummary
     run: RunEngine
-    context: Callable[[], AbstractContextManager[Any]] = nullcontext
-    """Entered in the running thread around a whole run: torch's inference mode is per thread."""
 
 
 Loader = Callable[[ModelRequest, Report, threading.Event], LoadedEngine]
@@ -164,8 +167,6 @@ def _is_local(ref: str) -> bool:
 
 
 def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading.Event) -> LoadedEngine:
-    import torch
-
     from core.engine import Engine, RunRequest
     from core.model.loading import load_model
 
@@ -177,10 +178,12 @@ def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading
     parts, problem = _parts(model, request.parts_folder)
     engine = Engine(model, parts)
 
-    def run(prompt: str, settings: RunSettings, number: int, stop: threading.Event) -> Iterator[Event]:
-        return engine.run(RunRequest(prompt, settings, number), stop)
+    def run_prompt(
+        prompt: str, settings: RunSettings, run: int, stop: threading.Event, clock: Callable[[], float]
+    ) -> Iterator[Event]:
+        return engine.run(RunRequest(prompt, settings, run), stop, clock)
 
-    return LoadedEngine(_summary(request, model, parts, problem), run, torch.inference_mode)
+    return LoadedEngine(_summary(request, model, parts, problem), run_prompt)
 
 
 def _parts(model: LoadedModel, folder: Path | None) -> tuple[TrainedParts | None, str]:

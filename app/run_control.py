@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from enum import Enum, StrEnum, auto
+from time import perf_counter
 
 from core.trace.events import Event, LayerRun, RunEnded, RunStarted, TokenEmitted, Verified
 
@@ -53,6 +54,7 @@ class RunControl:
         self._goal = _Goal.HOLD if paused else _Goal.PLAY
         self._changed = threading.Condition()
         self._depth = 0
+        self._held_seconds = 0.0
 
     def play(self) -> None:
         """Go on until something else is asked."""
@@ -85,12 +87,21 @@ class RunControl:
             if not self._holds_after(event):
                 return
             self._goal = _Goal.HOLD
+        since = perf_counter()
         announce(True)
         with self._changed:
             self._changed.wait_for(self._released)
             stopped = self.stop_event.is_set()
+        self._held_seconds += perf_counter() - since
         if not stopped:
             announce(False)
+
+    def clock(self) -> float:
+        """Seconds that stand still while the run is held, so that the engine's timings leave pauses out.
+
+        To be read in the worker's thread, which cannot be inside `gate` then.
+        """
+        return perf_counter() - self._held_seconds
 
     def _aim(self, goal: _Goal) -> None:
         with self._changed:
