@@ -48,7 +48,7 @@ def why_watched(record: TokenRecord, layer: int, settings: RunSettings) -> str:
     radius = settings.scheduler.radius
     if sources := online_sources(record, layer, radius):
         reasons.append(f"{_named(sources)}, within {_within(radius)} of it")
-    return f"Its predictor is active because {listed(reasons)}." if reasons else ""
+    return f"Its predictor is active because {' and because '.join(reasons)}." if reasons else ""
 
 
 def why_not(record: TokenRecord, layer: int, settings: RunSettings) -> str:
