@@ -43,11 +43,16 @@ def run_watched(
         try:
             while not _ended(process):
                 check(cancel)
-                report(Progress(message, folder_bytes(watch), total, "bytes" if total else ""))
+                report(_progress(message, watch, total))
         finally:
             _end(process)
         output.seek(0)
         return process.returncode, output.read().decode("utf-8", "replace")
+
+
+def _progress(message: str, watch: Path, total: int) -> Progress:
+    """Bytes only where their sum is known: a lone growing number says nothing."""
+    return Progress(message, min(folder_bytes(watch), total), total, "bytes") if total else Progress(message)
 
 
 def folder_bytes(folder: Path) -> int:

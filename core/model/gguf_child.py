@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from core.model.convert import REFUSED
+
 DROPPED = ("quantization_config", "_model_name_or_path", "_name_or_path", "transformers_version", "gguf_file")
 """What transformers notes in a config beside the model's shape; it would make the same model look different."""
 
@@ -27,8 +29,19 @@ PRE_TOKENIZERS: dict[str, dict[str, Any]] = {
 """How text is split before BPE, by the GGUF's `tokenizer.ggml.pre`, where transformers' conversion loses it."""
 
 
+ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3")
+"""GGUF's names of the families that `core.model.decoder` runs."""
+
+
 def main(arguments: list[str]) -> int:
     source, folder = (Path(argument) for argument in arguments)
+    architecture = _field(source, "general.architecture")
+    if architecture not in ARCHITECTURES:
+        sys.stdout.write(
+            f"{source.name} is a model of the architecture {architecture or 'unknown'}; specee-viewer runs "
+            f"{', '.join(ARCHITECTURES[:-1])} and {ARCHITECTURES[-1]}.\n"
+        )
+        return REFUSED
     folder.mkdir(parents=True, exist_ok=True)
     write_tokenizer(source, folder)
     write_model(source, folder)
@@ -40,7 +53,7 @@ def write_tokenizer(source: Path, folder: Path) -> None:
     from transformers import AutoTokenizer
 
     AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name).save_pretrained(folder)
-    split = PRE_TOKENIZERS.get(_pre_tokenizer_name(source))
+    split = PRE_TOKENIZERS.get(_field(source, "tokenizer.ggml.pre"))
     if split is not None:
         path = folder / "tokenizer.json"
         tokenizer = json.loads(path.read_text(encoding="utf-8"))
@@ -65,10 +78,10 @@ def write_model(source: Path, folder: Path) -> None:
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def _pre_tokenizer_name(source: Path) -> str:
+def _field(source: Path, name: str) -> str:
     from gguf import GGUFReader
 
-    field = GGUFReader(source).fields.get("tokenizer.ggml.pre")
+    field = GGUFReader(source).fields.get(name)
     return "" if field is None else str(field.contents())
 
 
