@@ -52,8 +52,8 @@ as_root() {
 }
 
 apt_install() {
-    as_root apt-get update -q &&
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
+    as_root apt-get update -q || say "The package lists could not be renewed; going on with those at hand."
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
 }
 
 install_packages() {
