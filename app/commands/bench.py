@@ -78,10 +78,10 @@ def bench(arguments: argparse.Namespace) -> int:
 
 
 def _bench_engine(arguments: argparse.Namespace) -> int:
+    prompts = read_prompts(arguments.prompts) if arguments.prompts else list(OUR_PROMPTS)
     from app.commands import bench_report
     from app.commands.bench_contest import contest
 
-    prompts = read_prompts(arguments.prompts) if arguments.prompts else list(OUR_PROMPTS)
     with console.interruptible() as cancel, console.progress() as report:
         opened = _open(arguments, arguments.dtype, report, cancel)
         turns = contest(_contenders(opened, arguments), prompts, arguments.repeats, report, cancel)

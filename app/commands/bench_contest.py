@@ -87,20 +87,20 @@ class GenerateContender:
 
     def __init__(self, opened: Opened, max_new_tokens: int) -> None:
         info = opened.model.info
-        self._tokenizer = opened.model.tokenizer
+        self._engine = Engine(opened.model)
         self._depth = info.depth
         model = AutoModelForCausalLM.from_pretrained(
             opened.folder, dtype=getattr(torch, info.dtype), local_files_only=True
         )
         self._model = model.to(info.device).eval()
-        ends = sorted(self._tokenizer.end_ids)
+        ends = sorted(opened.model.tokenizer.end_ids)
         self._model.generation_config = GenerationConfig(
             do_sample=False, max_new_tokens=max_new_tokens, eos_token_id=ends, pad_token_id=ends[0] if ends else 0
         )
 
     @torch.inference_mode()
     def take_turn(self, prompt: str) -> Turn:
-        ids = torch.tensor([self._tokenizer.encode_chat(prompt)], device=self._model.device)
+        ids = torch.tensor([self._engine.prompt_ids(prompt, chat_template=True)], device=self._model.device)
         streamer = _StampingStreamer()
         output = self._model.generate(ids, attention_mask=torch.ones_like(ids), streamer=streamer)
         made = tuple(output[0, ids.shape[1] :].tolist())

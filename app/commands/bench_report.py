@@ -127,7 +127,7 @@ def table(measured: dict[str, Any]) -> str:
     """The same for people."""
     lines = [f"{'':<14}{'dtype':<10}{'tokens/s':>9}  {'quartiles':<15}{'to generate':>11}{'mean exit layer':>17}"]
     lines += [_table_row(row) for row in measured["rows"]]
-    lines += ["", _floor_line(measured), _same_line(measured["float32_tokens"]), _machine_line(measured["machine"])]
+    lines += ["", _floor_line(measured), same_line(measured["float32_tokens"]), _machine_line(measured["machine"])]
     return "\n".join(lines)
 
 
@@ -152,7 +152,8 @@ def _floor_line(measured: dict[str, Any]) -> str:
     )
 
 
-def _same_line(same: dict[str, Any]) -> str:
+def same_line(same: dict[str, Any]) -> str:
+    """Whether dense and generate agree, for people."""
     if same["same"]:
         return f"In float32, dense emits generate's tokens: all {same['tokens']} of {same['answers']} answers."
     return f"In float32, dense and generate DIFFER, first at token {same['first_difference'] + 1} of an answer."

@@ -47,6 +47,8 @@ def fetch(arguments: argparse.Namespace) -> int:
     """
     from core.model.store import ModelStore
 
+    if arguments.source is not None and arguments.ref != DEFAULT_MODEL:
+        raise UserError(f"--from is for the default model; open {options.shown(arguments.ref)} where it lies instead.")
     with console.interruptible() as cancel, console.progress() as report:
         folder = ModelStore().fetch(arguments.ref, report, cancel, source=arguments.source)
     print(folder)
@@ -70,7 +72,10 @@ def path(arguments: argparse.Namespace) -> int:
     """
     from core.model.store import ModelStore
 
-    folder = ModelStore().find(arguments.ref)
+    store = ModelStore()
+    # Of a folder, the store says what is wrong with it; anything else might be fetched, which is not asked for here.
+    is_folder = Path(arguments.ref).expanduser().is_dir()
+    folder = store.resolve(arguments.ref) if is_folder else store.find(arguments.ref)
     if folder is None:
         raise UserError(
             f"The model {options.shown(arguments.ref)} is not on this machine; `specee-viewer model fetch "

@@ -6,12 +6,13 @@ import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.commands import console, options
-from core.config import DType, KVPolicy, Policy, RunSettings, SchedulerSettings
+from core.config import DType, KVPolicy, Policy, RunSettings
 from core.errors import UserError
 
 if TYPE_CHECKING:
@@ -42,9 +43,8 @@ def add_parser(commands: options.Commands) -> None:
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     def number_of(flag: str, what: str, default: int, text: str) -> None:
-        parser.add_argument(
-            flag, metavar="N", type=options.whole(what), default=default, help=f"{text} (default: %(default)s)"
-        )
+        # None marks a flag that was not given: only then may a default shrink to fit a shallow model.
+        parser.add_argument(flag, metavar="N", type=options.whole(what), help=f"{text} (default: {default})")
 
     scheduler = _DEFAULTS.scheduler
     parser.add_argument(
@@ -88,12 +88,13 @@ def run(arguments: argparse.Namespace) -> int:
     _check_prompt(arguments.prompt)
     with console.interruptible() as stop:
         engine = _load(arguments, stop)
-        settings.check_against(engine.summary.info.depth)
-        fitting = _fit(settings, engine, chosen=arguments.policy is not None)
-        remark = None if fitting is settings else f"{engine.summary.parts_problem} This run is dense."
-        with engine.context():
-            events = engine.run(arguments.prompt, fitting, 0, stop)
-            trace = _follow(events, echo=not arguments.json, remark=remark)
+        settings = _fit_depth(settings, engine.summary.info.depth, arguments)
+        runs_dense = arguments.policy is None and not engine.summary.has_parts
+        if runs_dense:
+            settings = dataclasses.replace(settings, policy=Policy.DENSE)
+        remark = f"{engine.summary.parts_problem} This run is dense." if runs_dense else None
+        events = engine.run(arguments.prompt, settings, 0, stop, time.perf_counter)
+        trace = _follow(events, echo=not arguments.json, remark=remark)
     if arguments.json:
         print(json.dumps(summary(trace)))
     return _exit_code(trace)
@@ -114,16 +115,19 @@ def _load(arguments: argparse.Namespace, cancel: threading.Event) -> LoadedEngin
 
 
 def _settings(arguments: argparse.Namespace) -> RunSettings:
+    scheduler = _given(arguments, ("window", "radius", "offline_layers"))
     return RunSettings(
         policy=Policy(arguments.policy) if arguments.policy else _DEFAULTS.policy,
         threshold=arguments.threshold,
-        scheduler=SchedulerSettings(
-            window=arguments.window, radius=arguments.radius, offline_layers=arguments.offline_layers
-        ),
+        scheduler=dataclasses.replace(_DEFAULTS.scheduler, **scheduler),
         kv_policy=KVPolicy(arguments.kv_policy),
-        max_new_tokens=arguments.max_new_tokens,
         chat_template=not arguments.no_chat_template,
+        **_given(arguments, ("max_new_tokens",)),
     )
+
+
+def _given(arguments: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
 
 
 def _check_prompt(prompt: str) -> None:
@@ -136,11 +140,17 @@ def _check_prompt(prompt: str) -> None:
         raise UserError("The prompt holds bytes that are not UTF-8 text; give it as UTF-8.") from None
 
 
-def _fit(settings: RunSettings, engine: LoadedEngine, *, chosen: bool) -> RunSettings:
-    """Dense where nothing is trained, unless the user chose the policy: then the engine refuses it."""
-    if chosen or engine.summary.has_parts:
-        return settings
-    return dataclasses.replace(settings, policy=Policy.DENSE)
+def _fit_depth(settings: RunSettings, depth: int, arguments: argparse.Namespace) -> RunSettings:
+    """Let the defaults of M and r shrink to a shallow model; what was given must fit as it is.
+
+    Raises:
+        UserError: it does not.
+    """
+    names = [name for name in ("radius", "offline_layers") if getattr(arguments, name) is None]
+    shrunk = {name: min(getattr(settings.scheduler, name), depth - 1) for name in names}
+    fitting = dataclasses.replace(settings, scheduler=dataclasses.replace(settings.scheduler, **shrunk))
+    fitting.check_against(depth)
+    return fitting
 
 
 def _follow(events: Iterable[Event], *, echo: bool, remark: str | None) -> Trace:

@@ -1,0 +1,183 @@
+"""The program's front: what costs nothing to ask, and what every mistake gets."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app import cli
+from core.errors import UserError
+from core.version import version
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = ("PySide6", "torch", "transformers", "numpy", "pyqtgraph")
+
+BAD_INPUT = {
+    "unknown command": ["dance"],
+    "unknown flag": ["run", "--prompt", "x", "--loudly"],
+    "no prompt": ["run"],
+    "prompt without text": ["run", "--prompt"],
+    "empty prompt": ["run", "--prompt", " \n\t"],
+    "prompt that is not text": ["run", "--prompt", "\udcff"],
+    "threshold in words": ["run", "--prompt", "x", "--threshold", "abc"],
+    "threshold above one": ["run", "--prompt", "x", "--threshold", "1.01"],
+    "threshold below zero": ["run", "--prompt", "x", "--threshold", "-0.5"],
+    "threshold nan": ["run", "--prompt", "x", "--threshold", "nan"],
+    "no new tokens": ["run", "--prompt", "x", "--max-new-tokens", "0"],
+    "negative new tokens": ["run", "--prompt", "x", "--max-new-tokens", "-3"],
+    "half a token": ["run", "--prompt", "x", "--max-new-tokens", "1.5"],
+    "N zero": ["run", "--prompt", "x", "--window", "0"],
+    "N too large": ["run", "--prompt", "x", "--window", "1001"],
+    "r negative": ["run", "--prompt", "x", "--radius", "-1"],
+    "M negative": ["run", "--prompt", "x", "--offline-layers", "-1"],
+    "unknown policy": ["run", "--prompt", "x", "--policy", "brave"],
+    "unknown KV policy": ["run", "--prompt", "x", "--kv-policy", "propagate"],
+    "unknown dtype": ["run", "--prompt", "x", "--dtype", "int8"],
+    "no threads": ["run", "--prompt", "x", "--threads", "0"],
+    "absurdly many threads": ["run", "--prompt", "x", "--threads", "9" * 5000],
+    "model without a command": ["model"],
+    "unknown model command": ["model", "eat"],
+    "model not stored": ["model", "path"],
+    "bench of one token": ["bench", "--max-new-tokens", "1"],
+    "bench never": ["bench", "--repeats", "0"],
+    "bench prompts missing": ["bench", "--prompts", "no/such/file"],
+    "train without prompts": ["train"],
+    "train in no time": ["train", "--prompts", "p.jsonl", "--budget", "0"],
+    "train for ever": ["train", "--prompts", "p.jsonl", "--budget", "inf"],
+    "train an unknown stage": ["train", "--prompts", "p.jsonl", "--stage", "tea"],
+    "unknown theme": ["--theme", "pink"],
+    "window's flag before a command": ["--model", "x", "model", "list"],
+    "line break in a value": ["run", "--prompt", "x", "--threshold", "a\nb"],
+}
+
+
+@pytest.mark.parametrize("argv", BAD_INPUT.values(), ids=BAD_INPUT.keys())
+def test_that_bad_input_gets_exit_code_2_and_one_sentence(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(argv) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.rstrip().endswith((".", "`"))
+    assert len(captured.err) < 300
+    assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["run", "--prompt", "x", "--threshold", "abc"], "The threshold is 'abc'; it must be a number."),
+        (["run", "--prompt", "x", "--policy", "t3"], "The policy is 't3'; choose dense, specee-t1 or specee-t1t2."),
+        (["dance"], "There is no command 'dance'; `specee-viewer --help` lists what it takes."),
+        (["run"], "--prompt is missing; `specee-viewer run --help` lists what it takes."),
+    ],
+)
+def test_that_a_mistake_is_named_with_what_to_do(
+    argv: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli.main(argv)
+    assert capsys.readouterr().err == sentence + "\n"
+
+
+@pytest.mark.parametrize("argv", [["--version"], ["--help"], ["run", "--help"], ["train", "--help"], ["run"]])
+def test_that_asking_about_the_program_imports_neither_qt_nor_torch(argv: list[str]) -> None:
+    script = (
+        "import sys, json\n"
+        "from app.cli import main\n"
+        "try:\n"
+        f"    main({argv!r})\n"
+        "except SystemExit:\n"
+        "    pass\n"
+        "print(json.dumps(sorted(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = json.loads(done.stdout.splitlines()[-1])
+    assert not [name for name in loaded if name.split(".")[0] in HEAVY]
+
+
+def test_that_version_prints_the_name_and_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"specee-viewer {version()}\n"
+
+
+@pytest.mark.parametrize("command", ["run", "model", "train", "bench"])
+def test_that_every_command_is_named_in_the_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        cli.main(["--help"])
+    assert left.value.code == 0
+    assert command in capsys.readouterr().out
+
+
+def replace_action(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def fail(_: object) -> int:
+        raise error
+
+    monkeypatch.setattr(cli.model, "list_stored", fail)
+
+
+def test_that_a_sentence_with_line_breaks_is_printed_on_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replace_action(monkeypatch, UserError("The disk\nis full;  free some space."))
+    assert cli.main(["model", "list"]) == 2
+    assert capsys.readouterr().err == "The disk is full; free some space.\n"
+
+
+def test_that_ctrl_c_outside_a_run_leaves_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_action(monkeypatch, KeyboardInterrupt())
+    assert cli.main(["model", "list"]) == 130
+
+
+def test_that_too_little_memory_is_told_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replace_action(monkeypatch, MemoryError())
+    assert cli.main(["model", "list"]) == 2
+    assert capsys.readouterr().err.startswith("There is not enough memory")
+
+
+def test_that_a_fault_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_action(monkeypatch, RuntimeError("a bug"))
+    with pytest.raises(RuntimeError, match="a bug"):
+        cli.main(["model", "list"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+def test_that_a_reader_who_left_is_not_an_error() -> None:
+    script = (
+        "import sys\n"
+        "from app import cli\n"
+        "cli.model.list_stored = lambda _: print('x' * 1_000_000) or 0\n"
+        "sys.exit(cli.main(['model', 'list']))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 141
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp949"])
+def test_that_no_console_encoding_breaks_the_output(encoding: str) -> None:
+    script = (
+        "import sys\n"
+        "from app import cli\n"
+        "cli.model.list_stored = lambda _: print('\\N{GRINNING FACE}', '\\udc80') or 0\n"
+        "sys.exit(cli.main(['model', 'list']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.strip() == b"? ?"
