@@ -36,7 +36,11 @@ class KVPolicy(StrEnum):
     """What happens to the K/V of the layers that an exit skipped (`specee.md` §4)."""
 
     RECOMPUTE = "recompute"
+    """The state a token left with waits, and is caught up when a later token needs the deeper layers: exact."""
+    PROPAGATE = "propagate"
+    """That state goes through the skipped layers' K/V projections only (CALM)."""
     HOLE = "hole"
+    """The deeper layers lack the token for good, and attention skips it (SpecEE's released code)."""
 
 
 class DType(StrEnum):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 import torch
 from torch import Tensor
 
 from core.config import KVPolicy
-from core.exits.pending import Group, Pending
+from core.exits.pending import Group, Pending, merge
 from core.model.decoder import Decoder
 from core.model.kv_cache import Rows
 
@@ -51,10 +53,31 @@ class Context:
         self.recomputed = [(position, first, layers_run) for position, first in self._joined.items()]
         if layers_run == self.decoder.config.depth:
             return
-        if self.kv_policy is KVPolicy.RECOMPUTE:
-            self._pending.wait(layers_run, self._group)
-        else:
-            self.cache.skip(layers_run)
+        match self.kv_policy:
+            case KVPolicy.RECOMPUTE:
+                self._pending.wait(layers_run, self._group)
+            case KVPolicy.PROPAGATE:
+                self._propagate(layers_run)
+            case KVPolicy.HOLE:
+                self.cache.skip(layers_run)
+            case _:
+                assert_never(self.kv_policy)
+
+    def finish(self, layers_run: int) -> list[Tensor]:
+        """What the fed token's hidden state [d] would be after each layer from `layers_run` on.
+
+        Decoding is left as it was: the rows that wait are looked at, not moved, and the entries written here are
+        struck from the cache again. Slots without an entry are never read before they are written.
+        """
+        group, rows, hidden = self._group, self._rows, []
+        for layer in range(layers_run, self.decoder.config.depth):
+            if self._pending.waits_at(layer):
+                group, rows = merge(self._pending.at(layer), group), None
+            rows = rows or self.decoder.rows(group.positions, self.length)
+            group = Group(group.positions, self.decoder.layer(layer, group.hidden, rows, self.cache))
+            self.cache.present[layer, rows.positions] = False
+            hidden.append(group.hidden[-1])
+        return hidden
 
     def flush(self) -> None:
         """Catch up every waiting row to full depth."""
@@ -66,6 +89,13 @@ class Context:
                 self._rows = None
             if group is not None:
                 group.hidden = self._run_group(layer, group)
+
+    def _propagate(self, layers_run: int) -> None:
+        """CALM's way: the state that the token left with stands in for the layers it skipped."""
+        if self._rows is None:
+            self._rows = self.decoder.rows(self._group.positions, self.length)
+        for layer in range(layers_run, self.decoder.config.depth):
+            self.decoder.write_kv(layer, self._group.hidden, self._rows, self.cache)
 
     def _join(self, layer: int) -> None:
         before = set(self._group.positions)

@@ -40,6 +40,10 @@ class Pending:
         """Whether a group must join before `layer` is run."""
         return layer in self._groups
 
+    def at(self, layer: int) -> Group:
+        """The rows that wait at `layer`, left waiting."""
+        return self._groups[layer]
+
     def join(self, layer: int, group: Group | None) -> Group:
         """`group` and the rows that wait at `layer`, by rising position."""
         waiting = self._groups.pop(layer)

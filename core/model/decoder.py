@@ -46,6 +46,14 @@ class LayerWeights:
 
 def run_layer(w: LayerWeights, config: ModelConfig, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend) -> Tensor:
     """One decoder layer over rows x [..., n, d]; the same code serves cached decoding and batched training."""
+    mixed = attend(*project(w, config, x, cos, sin)).flatten(-2)
+    x = x + F.linear(mixed, w.out, w.out_bias)
+    gate, up = F.linear(F.rms_norm(x, (config.hidden,), w.mlp_norm, config.norm_eps), w.gate_up).chunk(2, -1)
+    return x + F.linear(F.silu(gate) * up, w.down)
+
+
+def project(w: LayerWeights, config: ModelConfig, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values of rows x [..., n, d], each [..., n, heads, head_dim], RoPE applied."""
     heads, kv_heads = config.heads, config.kv_heads
     normed = x if w.attention_norm is None else F.rms_norm(x, (config.hidden,), w.attention_norm, config.norm_eps)
     qkv = F.linear(normed, w.qkv, w.qkv_bias).view(*x.shape[:-1], heads + 2 * kv_heads, config.head_dim)
@@ -53,10 +61,7 @@ def run_layer(w: LayerWeights, config: ModelConfig, x: Tensor, cos: Tensor, sin:
     if w.q_norm is not None and w.k_norm is not None:
         qk = _norm_heads(qk, w.q_norm, w.k_norm, config)
     qk = rotate(qk, cos, sin)
-    mixed = attend(qk[..., :heads, :], qk[..., heads:, :], v).flatten(-2)
-    x = x + F.linear(mixed, w.out, w.out_bias)
-    gate, up = F.linear(F.rms_norm(x, (config.hidden,), w.mlp_norm, config.norm_eps), w.gate_up).chunk(2, -1)
-    return x + F.linear(F.silu(gate) * up, w.down)
+    return qk[..., :heads, :], qk[..., heads:, :], v
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -114,6 +119,11 @@ class Decoder:
             return cache.attend(index, rows, q, window)
 
         return run_layer(self.layers[index], self.config, x, rows.cos, rows.sin, attend)
+
+    def write_kv(self, index: int, x: Tensor, rows: Rows, cache: KVCache) -> None:
+        """Store the K/V that hidden states [n, d] give in a layer, without running the layer."""
+        _, keys, values = project(self.layers[index], self.config, x, rows.cos, rows.sin)
+        cache.write(index, rows, keys, values)
 
     def norm(self, x: Tensor) -> Tensor:
         """The model's final norm, [n, d] to [n, d]."""

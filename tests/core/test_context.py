@@ -125,3 +125,39 @@ def test_that_hole_attends_as_if_the_position_had_never_been() -> None:
     row.first = at
     expected = decoder.layer(1, below[None], row, closed)[0]
     torch.testing.assert_close(ours, expected, atol=1e-5, rtol=0)
+
+
+@torch.inference_mode()
+def test_that_propagate_writes_the_keys_and_values_that_the_state_it_left_with_gives(decoder: Decoder) -> None:
+    context = prefilled(decoder, KVPolicy.PROPAGATE)
+    left_with = feed(context, [2])[0]
+    at = len(PROMPT)
+    expected = decoder.new_cache(at + 1)
+    decoder.write_kv(3, left_with[None], decoder.rows([at], at + 1), expected)
+    torch.testing.assert_close(context.cache.keys[3, :, at], expected.keys[3, :, at], atol=1e-6, rtol=0)
+    assert context.cache.present[:, at].all()
+
+
+@torch.inference_mode()
+@settings(max_examples=15, deadline=None)
+@given(exits=st.lists(st.integers(1, DEPTH), min_size=len(FED), max_size=len(FED)))
+@pytest.mark.parametrize("policy", KVPolicy)
+def test_that_finishing_a_pass_on_the_side_changes_nothing_and_tells_full_depth(
+    decoder: Decoder, policy: KVPolicy, exits: list[int]
+) -> None:
+    _, hidden = full_depth(decoder)
+    plain, finished = prefilled(decoder, policy), prefilled(decoder, policy)
+    for token, exit_layer in enumerate(exits):
+        for context in (plain, finished):
+            context.begin(FED[token])
+            for layer in range(exit_layer):
+                context.run(layer)
+        beyond = finished.finish(exit_layer)
+        if policy is KVPolicy.RECOMPUTE:
+            expected = hidden[token][exit_layer:]
+            torch.testing.assert_close(beyond, expected, atol=1e-4, rtol=0)
+        plain.end(exit_layer)
+        finished.end(exit_layer)
+        assert torch.equal(plain.cache.present, finished.cache.present)
+        there = plain.cache.present[:, None, :, None]
+        assert torch.equal(plain.cache.keys * there, finished.cache.keys * there)
