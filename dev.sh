@@ -21,7 +21,7 @@ usage() {
   test     lint, then the fast tests, then the tests on the default model (fetched once)
   check    lint and the fast tests (further arguments go to pytest): no model, no network once set up
   lint     ruff, its formatter, mypy and the import contracts
-  soak     every test, with a thousand new random examples for each property; slow
+  soak     every test, and the property tests again with twenty other seeds; slow
 TEXT
 }
 
@@ -157,6 +157,17 @@ model_tests() {
     "$bin/pytest" -m model
 }
 
+# Seeds are fixed, so that what soak finds can be found again.
+property_tests() {
+    seed=1
+    while [ "$seed" -le 20 ]; do
+        say "property tests with seed $seed"
+        HYPOTHESIS_PROFILE=soak OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} \
+            "$bin/pytest" -q -m "hypothesis and not model" --hypothesis-seed="$seed"
+        seed=$((seed + 1))
+    done
+}
+
 command=${1:-help}
 [ $# -eq 0 ] || shift
 case $command in
@@ -186,8 +197,8 @@ case $command in
         ;;
     soak)
         set_up
-        export HYPOTHESIS_PROFILE=soak
         fast_tests
+        property_tests
         model_tests
         ;;
     help | -h | --help) usage ;;

@@ -26,9 +26,9 @@ REAL_CACHE = Path(os.environ.get("SPECEE_VIEWER_CACHE") or platformdirs.user_cac
 
 FAILED = pytest.StashKey[bool]()
 
-# Tests must not depend on luck or on how busy the machine is; `./dev.sh soak` draws new examples, and many.
+# Tests must not depend on luck or on how busy the machine is; `./dev.sh soak` draws other examples, from its seeds.
 settings.register_profile("fast", deadline=None, derandomize=True, database=None)
-settings.register_profile("soak", deadline=None, max_examples=1000, print_blob=True)
+settings.register_profile("soak", deadline=None, database=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 
