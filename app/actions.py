@@ -1,0 +1,121 @@
+"""Everything the user can do, as one table: its words, icon, key and when it may be used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+
+from app.icons import icon
+from widgets.palette import Theme
+from widgets.theme import mixed
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One action."""
+
+    name: str
+    text: str
+    """With its mnemonic."""
+    icon: str
+    key: str
+    """In `QKeySequence`'s portable text."""
+    tip: str
+    """One sentence without a full stop, for tooltip and status bar."""
+    group: str = ""
+    """Actions of one group are checkable and exclude each other."""
+
+
+RUN = (
+    Spec("run", "&Run", "run", "F5", "Run the prompt, or go on with the paused run"),
+    Spec("pause", "&Pause", "pause", "F6", "Pause after the layer that is running now"),
+    Spec("step_token", "Step &token", "step-token", "F10", "Run to the end of the next token, then pause"),
+    Spec("step_layer", "Step &layer", "step-layer", "F11", "Run one decoder layer, then pause"),
+    Spec("stop", "&Stop", "stop", "Shift+F5", "End this run here and keep what it recorded"),
+    Spec("reset", "R&eset", "reset", "Ctrl+R", "Clear the recorded run; prompt and settings stay"),
+)
+SELECT = (
+    Spec("previous_token", "Pre&vious token", "previous", "Alt+Left", "Select the token before"),
+    Spec("next_token", "Ne&xt token", "next", "Alt+Right", "Select the token after"),
+    Spec("newest_token", "&Newest token", "follow", "Alt+End", "Select the newest token and follow those to come"),
+)
+MODEL = (
+    Spec("default_model", "&Default model", "model", "Ctrl+D", "Use SmolLM2-135M-Instruct, fetched once (93 MB)"),
+    Spec("open_folder", "Open model &folder…", "folder", "Ctrl+O", "Open a folder with config.json and *.safetensors"),
+    Spec("open_gguf", "Open &GGUF file…", "file", "Ctrl+Shift+O", "Convert a GGUF file once and open it"),
+    Spec("open_hub", "Open from the &hub…", "hub", "Ctrl+H", "Fetch a model by its Hugging Face id"),
+    Spec("reload", "&Reload model", "reload", "Ctrl+Shift+R", "Load the model again with the chosen dtype and threads"),
+    Spec("quit", "&Quit", "quit", "Ctrl+Q", "Stop what is running and close the window"),
+)
+THEMES = (
+    Spec(
+        "theme_system",
+        "Follow the &system",
+        "theme-system",
+        "Ctrl+Shift+Y",
+        "Light or dark, as the desktop",
+        "theme",
+    ),
+    Spec("theme_dark", "&Dark", "theme-dark", "Ctrl+Shift+D", "Always dark", "theme"),
+    Spec("theme_light", "&Light", "theme-light", "Ctrl+Shift+L", "Always light", "theme"),
+)
+VIEW = (Spec("reset_layout", "&Reset layout", "reset-layout", "Ctrl+0", "Put every panel back where it was at first"),)
+HELP = (
+    Spec("keys", "&Keyboard shortcuts", "help", "F1", "Show every action with its key"),
+    Spec("about", "&About specee-viewer", "about", "Shift+F1", "Show the version and what the program is made with"),
+)
+ALL = (*RUN, *SELECT, *MODEL, *THEMES, *VIEW, *HELP)
+
+
+class Actions(QObject):
+    """The `QAction`s of the table, by name: `actions["run"]`."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._made: dict[str, QAction] = {}
+        self._icons: dict[str, str] = {}
+        self._groups: dict[str, QActionGroup] = {}
+        for spec in ALL:
+            self._add(spec)
+
+    def __getitem__(self, name: str) -> QAction:
+        return self._made[name]
+
+    def __iter__(self):
+        return iter(self._made.values())
+
+    def some(self, specs: tuple[Spec, ...]) -> list[QAction]:
+        """The actions of one part of the table, in its order."""
+        return [self._made[spec.name] for spec in specs]
+
+    def adopt(self, name: str, action: QAction, icon_name: str, key: str, tip: str) -> None:
+        """Take in an action that Qt made, such as a dock's toggle."""
+        self._icons[name] = icon_name
+        self._made[name] = action
+        describe(action, key, tip)
+
+    def apply_theme(self, theme: Theme) -> None:
+        """Repaint every icon; the Run button's own icon is on the accent colour and is painted by the toolbar."""
+        faint = mixed(theme.muted, theme.surface, 0.35)
+        for name, action in self._made.items():
+            action.setIcon(icon(self._icons[name], theme.text, faint))
+
+    def _add(self, spec: Spec) -> None:
+        action = QAction(spec.text, self)
+        action.setObjectName(spec.name)
+        action.setCheckable(bool(spec.group))
+        if spec.group:
+            self._groups.setdefault(spec.group, QActionGroup(self)).addAction(action)
+        self._icons[spec.name] = spec.icon
+        self._made[spec.name] = action
+        describe(action, spec.key, spec.tip)
+
+
+def describe(action: QAction, key: str, tip: str) -> None:
+    """Give an action its key, and a tooltip and status tip that name it."""
+    action.setShortcut(QKeySequence(key))
+    shown = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+    action.setToolTip(f"{tip} ({shown})")
+    action.setStatusTip(f"{tip}.")

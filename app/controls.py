@@ -1,0 +1,145 @@
+"""What the run's and selection's actions do, and when they can."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Slot
+
+from app.actions import Actions
+from app.prompt_dock import PromptPanel
+from app.run_control import RunState
+from app.session import Session
+from app.settings import Preferences
+from app.settings_dock import SettingsPanel
+from core.config import RunSettings
+from core.errors import UserError
+from widgets.selection import Selection
+
+
+class Controls(QObject):
+    """Turns actions into commands to the session, with what is entered in the two forms."""
+
+    def __init__(
+        self,
+        session: Session,
+        actions: Actions,
+        prompt: PromptPanel,
+        form: SettingsPanel,
+        preferences: Preferences,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._actions = actions
+        self._prompt = prompt
+        self._form = form
+        self._preferences = preferences
+        actions["run"].triggered.connect(self.run)
+        actions["pause"].triggered.connect(session.pause)
+        actions["step_token"].triggered.connect(self.step_token)
+        actions["step_layer"].triggered.connect(self.step_layer)
+        actions["stop"].triggered.connect(session.stop)
+        actions["reset"].triggered.connect(session.reset)
+        actions["previous_token"].triggered.connect(self.select_previous)
+        actions["next_token"].triggered.connect(self.select_next)
+        actions["newest_token"].triggered.connect(self.select_newest)
+        prompt.run_requested.connect(self.start)
+
+    @property
+    def token_count(self) -> int:
+        """Tokens that can be selected, the one in flight included."""
+        trace = self._session.trace
+        return len(trace.records) if trace is not None else 0
+
+    @Slot()
+    def run(self) -> None:
+        """Go on with the run that is held, or start one."""
+        if self._session.is_running:
+            self._session.play()
+        else:
+            self.start()
+
+    @Slot()
+    def start(self) -> None:
+        """Start a run with what is entered."""
+        self._begin(paused=False)
+
+    @Slot()
+    def step_token(self) -> None:
+        """Go one token on; where nothing runs, start a run and hold it after its first token."""
+        if self._session.is_running or self._begin(paused=True):
+            self._session.step_token()
+
+    @Slot()
+    def step_layer(self) -> None:
+        """Go one layer on; where nothing runs, start a run and hold it after its first step."""
+        if self._session.is_running or self._begin(paused=True):
+            self._session.step_layer()
+
+    @Slot(int)
+    def select_token(self, token: int) -> None:
+        """Select a token and keep the layer."""
+        self._session.select(Selection(token, self._session.selection.layer))
+
+    @Slot()
+    def select_previous(self) -> None:
+        self._move(-1)
+
+    @Slot()
+    def select_next(self) -> None:
+        self._move(1)
+
+    @Slot()
+    def select_newest(self) -> None:
+        if self.token_count:
+            self._session.select(Selection(self.token_count - 1))
+
+    def show_state(self) -> None:
+        """Enable what can be done now."""
+        session, actions = self._session, self._actions
+        held = session.state is RunState.PAUSED
+        ready = session.can_run or held
+        actions["run"].setText("&Continue" if session.is_running else "&Run")
+        for name in ("run", "step_token", "step_layer"):
+            actions[name].setEnabled(ready)
+        actions["pause"].setEnabled(session.is_running and not held)
+        actions["stop"].setEnabled(session.is_running)
+        actions["reload"].setEnabled(session.model is not None or session.state is RunState.FAILED)
+        actions["reset"].setEnabled(session.trace is not None)
+        self._prompt.set_runnable(session.can_run)
+        self._form.set_running(session.is_running)
+
+    def show_position(self) -> None:
+        """Enable the moves that the selection has room for."""
+        count, token = self.token_count, self._session.selection.token
+        self._actions["previous_token"].setEnabled(count > 0 and token != 0)
+        self._actions["next_token"].setEnabled(count > 0 and token != count - 1)
+        self._actions["newest_token"].setEnabled(count > 0)
+
+    def remember(self) -> None:
+        """Keep what is entered for the next launch."""
+        settings = self._entered()
+        if settings is not None:
+            self._preferences.run_settings = settings
+        self._preferences.prompt = self._prompt.text.toPlainText()
+        self._preferences.dtype, self._preferences.threads = self._form.load_options()
+
+    def _begin(self, *, paused: bool) -> bool:
+        """Start a run with what is entered; False, with a sentence beside the input, where that cannot be."""
+        prompt, settings = self._prompt.prompt(), self._entered()
+        if prompt is None or settings is None:
+            return False
+        self.remember()
+        self._session.run(prompt, settings, paused=paused)
+        return True
+
+    def _entered(self) -> RunSettings | None:
+        try:
+            return self._form.settings(self._prompt.use_template())
+        except UserError:
+            return None  # the form shows the sentence
+
+    def _move(self, by: int) -> None:
+        at, last = self._session.selection.token, self.token_count - 1
+        start = at if at is not None else (last + 1 if by < 0 else -1)
+        if last >= 0:
+            self.select_token(min(last, max(0, start + by)))

@@ -1,0 +1,94 @@
+"""How a failure is told: one sentence, and the traceback only to those who ask for it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.failure import Failure
+from app.forms import labelled, named
+from app.icons import pixmap
+from widgets.palette import Theme
+
+WIDTH = 520
+
+
+class ErrorDialog(QDialog):
+    """A failure's sentence; details and a copy button where there is a traceback."""
+
+    def __init__(self, failure: Failure, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._failure = failure
+        self.setWindowTitle("Cannot do that" if failure.user_error else "Something went wrong")
+        self.setMinimumWidth(WIDTH)
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.sentence = labelled(failure.sentence, "")
+        self.sentence.setWordWrap(True)
+        self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.setAccessibleDescription(failure.sentence)
+        self.details = self._details_box()
+        self._lay_out(theme)
+
+    def _details_box(self) -> QPlainTextEdit:
+        box = named(QPlainTextEdit(self._failure.details), "Details", "The traceback, for a bug report")
+        box.setReadOnly(True)
+        box.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        box.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        box.setMinimumHeight(200)
+        box.hide()
+        return box
+
+    def _lay_out(self, theme: Theme) -> None:
+        colour = theme.caution if self._failure.user_error else theme.wrong
+        sign = QLabel()
+        sign.setPixmap(pixmap("warning" if self._failure.user_error else "error", colour, 32, self.devicePixelRatioF()))
+        words = QVBoxLayout()
+        words.setSpacing(4)
+        words.addWidget(labelled(self.windowTitle(), "title"))
+        words.addWidget(self.sentence)
+        head = QHBoxLayout()
+        head.setSpacing(14)
+        head.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
+        head.addLayout(words, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 20, 20, 16)
+        column.setSpacing(14)
+        column.addLayout(head)
+        column.addWidget(self.details, 1)
+        column.addWidget(self._buttons())
+
+    def _buttons(self) -> QDialogButtonBox:
+        box = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        box.rejected.connect(self.reject)
+        close = box.button(QDialogButtonBox.StandardButton.Close)
+        close.setToolTip("Close this message (Esc)")
+        if self._failure.details:
+            self.toggle = box.addButton("Show details", QDialogButtonBox.ButtonRole.ActionRole)
+            self.toggle.clicked.connect(self._toggle_details)
+            self.copy = QPushButton("Copy details")
+            self.copy.setToolTip("Put the sentence and the traceback on the clipboard")
+            box.addButton(self.copy, QDialogButtonBox.ButtonRole.ActionRole)
+            self.copy.clicked.connect(self._copy)
+        close.setDefault(True)
+        close.setFocus()
+        return box
+
+    def _toggle_details(self) -> None:
+        self.details.setVisible(self.details.isHidden())
+        self.toggle.setText("Show details" if self.details.isHidden() else "Hide details")
+        self.adjustSize()
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(f"{self._failure.sentence}\n\n{self._failure.details}")
+        self.copy.setText("Copied")

@@ -1,0 +1,200 @@
+"""How the user gets a model: the menu, the dialogs, and what follows from each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QWidget
+
+from app.actions import Actions
+from app.failure import Failure
+from app.loader import LoadedSummary, ModelMissing, ModelRequest
+from app.model_dialog import ModelDialog, Offer
+from app.run_control import RunState
+from app.session import Session
+from app.settings import Preferences
+from app.settings_dock import ModelFacts, SettingsPanel
+from core.config import DEFAULT_MODEL
+from core.progress import Progress
+from widgets.palette import DARK, Theme
+
+DEFAULT_TITLE = "SmolLM2-135M-Instruct"
+
+
+class ModelFlow(QObject):
+    """Opens models through the session, asks before anything is downloaded, and remembers what was opened."""
+
+    def __init__(
+        self, session: Session, preferences: Preferences, form: SettingsPanel, actions: Actions, window: QWidget
+    ) -> None:
+        super().__init__(window)
+        self._session = session
+        self._preferences = preferences
+        self._form = form
+        self._actions = actions
+        self._window = window
+        self.theme: Theme = DARK
+        self.dialog: ModelDialog | None = None
+        self._recent = QMenu("Recent models", window)
+        self._wanted = ModelRequest()
+        self._connect()
+
+    def open(self, ref: str, *, fetch: bool = False) -> None:
+        """Load a model; one that would have to be downloaded is asked about first."""
+        dtype, threads = self._form.load_options()
+        self._wanted = ModelRequest(ref, dtype=dtype, threads=threads, fetch=fetch)
+        self._session.load_model(self._wanted)
+
+    def fill(self, menu: QMenu) -> QMenu:
+        """Put the model actions into a menu."""
+        actions = self._actions
+        menu.addAction(actions["default_model"])
+        menu.addActions([actions["open_folder"], actions["open_gguf"], actions["open_hub"]])
+        menu.addMenu(self._recent)
+        menu.addSeparator()
+        menu.addAction(actions["reload"])
+        return menu
+
+    def take_failure(self, failure: Failure) -> bool:
+        """Show a failed load in the open model dialog; False where it is for another dialog to show."""
+        if self.dialog is None or not self.dialog.isVisible():
+            return False
+        self.dialog.show_error(failure.sentence)
+        return True
+
+    def _connect(self) -> None:
+        actions, session = self._actions, self._session
+        actions["default_model"].triggered.connect(self._open_default)
+        actions["open_folder"].triggered.connect(self._open_folder)
+        actions["open_gguf"].triggered.connect(self._open_gguf)
+        actions["open_hub"].triggered.connect(self._open_hub)
+        actions["reload"].triggered.connect(self.reload)
+        self._form.reload_requested.connect(self.reload)
+        self._recent.aboutToShow.connect(self._fill_recent)
+        self._recent.triggered.connect(self._open_recent)
+        session.model_missing.connect(self._offer)
+        session.model_changed.connect(self._loaded)
+        session.progressed.connect(self._progressed)
+        session.state_changed.connect(self._state_changed)
+
+    @Slot()
+    def reload(self) -> None:
+        """Load the present model again with the dtype and threads of the form."""
+        model = self._session.model
+        self.open(model.request.ref if model else self._preferences.model)
+
+    @Slot()
+    def _open_default(self) -> None:
+        self.open(DEFAULT_MODEL)
+
+    @Slot()
+    def _open_folder(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self._window, "Open a model folder", self._start_folder())
+        if folder:
+            self.open(folder)
+
+    @Slot()
+    def _open_gguf(self) -> None:
+        file, _ = QFileDialog.getOpenFileName(
+            self._window, "Open a GGUF file", self._start_folder(), "GGUF files (*.gguf);;All files (*)"
+        )
+        if file:
+            self.open(file)
+
+    @Slot()
+    def _open_hub(self) -> None:
+        ref, given = QInputDialog.getText(
+            self._window, "Open from the hub", "Hugging Face id, for example HuggingFaceTB/SmolLM2-360M-Instruct:"
+        )
+        if given and ref.strip():
+            self.open(ref.strip())
+
+    @Slot(QAction)
+    def _open_recent(self, action: QAction) -> None:
+        self.open(str(action.data()))
+
+    @Slot()
+    def _fill_recent(self) -> None:
+        self._recent.clear()
+        for ref in self._preferences.recent_models:
+            self._recent.addAction(ref).setData(ref)
+        if self._recent.isEmpty():
+            self._recent.addAction("none yet").setEnabled(False)
+
+    def _start_folder(self) -> str:
+        for ref in self._preferences.recent_models:
+            if Path(ref).exists():
+                return str(Path(ref).parent)
+        return str(Path.home())
+
+    @Slot(object)
+    def _offer(self, missing: ModelMissing) -> None:
+        self._close_dialog()
+        dialog = ModelDialog(_offer_of(missing), self.theme, self._window)
+        dialog.download_requested.connect(self._download)
+        dialog.folder_requested.connect(self._open_folder)
+        dialog.gguf_requested.connect(self._open_gguf)
+        dialog.hub_requested.connect(self._open_hub)
+        dialog.cancel_requested.connect(self._session.cancel_load)
+        self.dialog = dialog
+        self._wanted = ModelRequest(missing.ref)
+        dialog.open()
+
+    @Slot()
+    def _download(self) -> None:
+        self.open(self._wanted.ref, fetch=True)
+
+    @Slot(object)
+    def _progressed(self, progress: Progress) -> None:
+        if self.dialog is not None:
+            self.dialog.show_progress(progress)
+
+    @Slot(object)
+    def _state_changed(self, state: RunState) -> None:
+        if self.dialog is None or not self.dialog.isVisible():
+            return
+        if state is RunState.LOADING:
+            self.dialog.start("Starting")
+        else:
+            self.dialog.show_choice()
+
+    @Slot(object)
+    def _loaded(self, summary: LoadedSummary) -> None:
+        self._preferences.remember_model(summary.request.ref)
+        self._form.set_load_options(summary.request.dtype, summary.request.threads)
+        self._close_dialog()
+
+    def _close_dialog(self) -> None:
+        if self.dialog is not None:
+            self.dialog.show_choice()  # a busy dialog would take closing for cancelling
+            self.dialog.close()
+            self.dialog.deleteLater()
+            self.dialog = None
+
+
+def _offer_of(missing: ModelMissing) -> Offer:
+    default = missing.ref == DEFAULT_MODEL
+    return Offer(
+        name=DEFAULT_TITLE if default else missing.ref,
+        size=f"{missing.size / 1e6:.0f} MB" if missing.size else "as large as the model; its page on the hub says",
+        licence=missing.licence or "see the model’s page on the hub",
+        source="Python Package Index, checked against its known SHA-256" if default else "Hugging Face hub",
+        default=default,
+    )
+
+
+def facts_of(summary: LoadedSummary) -> ModelFacts:
+    """What the settings must know of the loaded model."""
+    info = summary.info
+    folder = summary.request.parts_folder
+    words = folder.name if folder else "made for this model"
+    return ModelFacts(
+        name=info.name,
+        depth=info.depth,
+        context=info.context,
+        has_parts=summary.has_parts,
+        parts_problem=summary.parts_problem,
+        parts=words if summary.has_parts else "none",
+    )

@@ -1,0 +1,67 @@
+"""Progress of long work as one sentence and a bar."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
+
+from app.forms import labelled, named
+from core.progress import Progress
+
+MEGA = 1_000_000
+BAR_STEPS = 1000
+
+
+def progress_text(progress: Progress) -> str:
+    """The message with what is done: "Downloading the default model · 41 of 93 MB"."""
+    message = progress.message.rstrip(".… ")
+    if progress.unit == "bytes":
+        done = f"{progress.done / MEGA:.0f}"
+        amount = f"{done} of {progress.total / MEGA:.0f} MB" if progress.total else f"{done} MB"
+    elif progress.total:
+        amount = f"{progress.done} of {progress.total} {progress.unit}".rstrip()
+    else:
+        return f"{message}…"
+    return f"{message} · {amount}"
+
+
+class ProgressLine(QWidget):
+    """A sentence, a bar and Cancel."""
+
+    cancelled = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.text = labelled("", "muted")
+        self.bar = named(QProgressBar(), "Progress", "How much of the work is done")
+        self.bar.setTextVisible(False)
+        self.bar.setMinimumWidth(160)
+        self.cancel = named(QPushButton("Cancel"), "Cancel", "Stop this; nothing half-made is kept")
+        self.cancel.clicked.connect(self._cancel)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(12)
+        row.addWidget(self.text)
+        row.addWidget(self.bar, 1)
+        row.addWidget(self.cancel)
+
+    def start(self, message: str) -> None:
+        """Show work of unknown length."""
+        self.cancel.setEnabled(True)
+        self.show_progress(Progress(message))
+
+    def show_progress(self, progress: Progress) -> None:
+        """Show how far it has come; the bar runs to and fro where the end is not known."""
+        self.text.setText(progress_text(progress))
+        self.bar.setAccessibleDescription(self.text.text())
+        self.bar.setRange(0, BAR_STEPS if progress.total else 0)
+        if progress.total:
+            self.bar.setValue(min(BAR_STEPS, progress.done * BAR_STEPS // progress.total))
+
+    def sizeHint(self) -> QSize:
+        return super().sizeHint().expandedTo(QSize(420, 0))
+
+    def _cancel(self) -> None:
+        self.cancel.setEnabled(False)
+        self.text.setText("Cancelling…")
+        self.cancelled.emit()

@@ -1,0 +1,81 @@
+"""The status bar: the model, the run's figures with their units, and what is going on."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
+
+from app.figures import Figures
+from app.progress_line import ProgressLine
+from app.run_control import RunState
+from core.trace.events import ModelInfo
+from core.trace.trace import Trace
+
+SIGNS = {
+    RunState.NO_MODEL: "○",
+    RunState.LOADING: "◌",
+    RunState.READY: "○",
+    RunState.RUNNING: "▶",
+    RunState.PAUSED: "❚❚",
+    RunState.FINISHED: "■",
+    RunState.FAILED: "✕",
+}
+"""A sign beside each state's word, so that its colour need not be seen."""
+
+
+class StatusLine(QStatusBar):
+    """Shows figures only once they exist; nothing is shown as zero that was not measured."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setSizeGripEnabled(False)
+        self.model = self._label("Model, number format and device")
+        self.speed = self._label("Tokens after the first over the time after the first")
+        self.exit = self._label("Mean layers run of the tokens after the first")
+        self.active = self._label("Mean number of layers whose predictor was active")
+        self.progress = ProgressLine()
+        self.addWidget(self.progress)
+        self.progress.hide()
+        self.state = QLabel()
+        self.state.setToolTip("What the engine is doing")
+        self.addPermanentWidget(self.state)
+
+    def show_model(self, info: ModelInfo | None) -> None:
+        """Name the model with its number format and device."""
+        if info is None:
+            _show(self.model, None)
+            return
+        threads = "1 thread" if info.threads == 1 else f"{info.threads} threads"
+        where = f"CPU, {threads}" if info.device == "cpu" else info.device.upper()
+        _show(self.model, f"{info.name} · {info.dtype} · {where}")
+
+    def show_figures(self, figures: Figures, trace: Trace | None) -> None:
+        """Show the run's figures as far as they are known."""
+        depth = trace.depth if trace else 0
+        _show(self.speed, _amount(figures.tokens_per_second, "{:.1f} tokens/s"))
+        _show(self.exit, _amount(figures.mean_exit_layer, "mean exit {:.1f} / " + str(depth)))
+        _show(self.active, _amount(figures.active_layers_mean, "{:.1f} layers watched"))
+
+    def show_state(self, state: RunState, detail: str = "") -> None:
+        """Say what is going on, in one word and, where there is more, a few."""
+        self.state.setText(f"{SIGNS[state]}  {state.value}" + (f" · {detail}" if detail else ""))
+        self.state.setAccessibleName(f"State: {state.value}")
+        loading = state is RunState.LOADING
+        if loading and self.progress.isHidden():
+            self.progress.start("Loading")
+        self.progress.setVisible(loading)
+
+    def _label(self, tip: str) -> QLabel:
+        label = QLabel()
+        label.setToolTip(tip)
+        label.hide()
+        self.addWidget(label)
+        return label
+
+
+def _show(label: QLabel, text: str | None) -> None:
+    label.setText(text or "")
+    label.setVisible(text is not None)
+
+
+def _amount(value: float | None, form: str) -> str | None:
+    return None if value is None else form.format(value)

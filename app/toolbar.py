@@ -1,0 +1,128 @@
+"""The toolbar: the model, the run's controls, and the scrubber over its tokens."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QSlider, QToolBar, QToolButton, QWidget
+
+from app.actions import Actions
+from app.forms import labelled, named
+from app.icons import icon
+from widgets.palette import Theme
+from widgets.theme import mixed
+
+MODEL_WIDTH = 230
+SCRUBBER_WIDTH = 240
+
+
+class Scrubber(QWidget):
+    """A slider over the tokens, with the selected one's number."""
+
+    moved = Signal(int)
+    """The 0-based token that the user chose."""
+
+    def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.slider = named(QSlider(Qt.Orientation.Horizontal), "Token", "Choose a token (Alt+Left, Alt+Right)")
+        self.slider.setRange(0, 0)
+        self.slider.setMinimumWidth(80)
+        self.slider.setMaximumWidth(SCRUBBER_WIDTH)
+        self.slider.valueChanged.connect(self.moved)
+        self.label = labelled("", "")
+        self.label.setMinimumWidth(self.label.fontMetrics().horizontalAdvance("token 0000 / 0000"))
+        self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 4, 0)
+        row.setSpacing(4)
+        row.addStretch(1)
+        row.addWidget(action_button(actions["previous_token"], text=False))
+        row.addWidget(self.slider, 1)
+        row.addWidget(action_button(actions["next_token"], text=False))
+        row.addWidget(action_button(actions["newest_token"], text=False))
+        row.addWidget(self.label)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.show_tokens(0, None)
+
+    def show_tokens(self, count: int, selected: int | None) -> None:
+        """Show `count` tokens with the 0-based `selected` one chosen; says nothing through `moved`."""
+        with QSignalBlocker(self.slider):
+            self.slider.setRange(0, max(0, count - 1))
+            self.slider.setValue(selected or 0)
+        self.slider.setEnabled(count > 1)
+        self.label.setText(_position(count, selected))
+
+
+class ToolBar(QToolBar):
+    """Model ▾, Run, Pause, steps, Stop, Reset, and the scrubber at the right end."""
+
+    def __init__(self, actions: Actions, model_menu: QMenu, parent: QWidget | None = None) -> None:
+        super().__init__("Toolbar", parent)
+        self.setObjectName("toolbar")
+        self.setMovable(False)
+        self.setFloatable(False)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        self._run_action = actions["run"]
+        self.model = self._model_button(model_menu)
+        self.run = self._run_button(self._run_action)
+        self.scrubber = Scrubber(actions)
+        self.addWidget(self.model)
+        self.addSeparator()
+        self.addWidget(self.run)
+        for name in ("pause", "step_token", "step_layer", "stop", "reset"):
+            self.addWidget(action_button(actions[name], text=True))
+        self.addWidget(self.scrubber)
+
+    def show_model(self, name: str) -> None:
+        """Name the loaded model; a long name is cut in the middle and whole in the tooltip."""
+        metrics = self.model.fontMetrics()
+        self.model.setText(metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, MODEL_WIDTH) + "  ")
+        self.model.setToolTip(f"{name}: choose another model")
+
+    def apply_theme(self, theme: Theme) -> None:
+        """Paint the Run button's sign for its accent colour."""
+        faint = mixed(theme.muted, theme.surface, 0.35)
+        self.run.setIcon(icon("run", theme.on_accent, faint))
+        self.model.setIcon(icon("model", theme.accent, faint))
+
+    def _model_button(self, menu: QMenu) -> QToolButton:
+        button = named(QToolButton(), "Model", "Choose a model")
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setMenu(menu)
+        return button
+
+    def _run_button(self, action: QAction) -> QToolButton:
+        # Not the action's own button: that one would take the action's icon, which is not made for the accent colour.
+        button = QToolButton()
+        button.setProperty("role", "primary")
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.clicked.connect(action.trigger)
+        action.changed.connect(self._follow_run_action)
+        return button
+
+    def _follow_run_action(self) -> None:
+        action = self._run_action
+        self.run.setText(action.text().replace("&", ""))
+        self.run.setEnabled(action.isEnabled())
+        self.run.setToolTip(action.toolTip())
+        self.run.setStatusTip(action.statusTip())
+        self.run.setAccessibleName(self.run.text())
+
+
+def action_button(action: QAction, text: bool) -> QToolButton:
+    """A flat button for an action; without text it is named for screen readers all the same."""
+    button = QToolButton()
+    button.setDefaultAction(action)
+    style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if text else Qt.ToolButtonStyle.ToolButtonIconOnly
+    button.setToolButtonStyle(style)
+    button.setAccessibleName(action.text().replace("&", ""))
+    return button
+
+
+def _position(count: int, selected: int | None) -> str:
+    if count == 0:
+        return "no tokens"
+    if selected is None:
+        return f"{count} tokens" if count > 1 else "1 token"
+    return f"token {selected + 1} / {count}"

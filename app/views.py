@@ -1,0 +1,199 @@
+"""The views of the run, and how they follow the session: one selection, and only the changed tail drawn again."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QWidget
+
+from app.figures import Figures
+from app.panel import Panel
+from core.analysis.summaries import candidate_curves, online_sources, scheduler_map, token_chips, visible
+from core.analysis.why import why
+from core.trace.trace import TokenRecord, Trace
+from widgets.exit_chart import ExitChart
+from widgets.palette import DARK, Theme
+from widgets.probability_curves import NO_DRAFT, NO_TOKEN, PREFILL, ProbabilityCurvesView
+from widgets.scheduler_map import SchedulerMapView
+from widgets.selection import Selection
+from widgets.throttle import Throttle
+from widgets.token_strip import TokenStrip
+from widgets.why_view import WhyView
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How a view is named and found."""
+
+    key: str
+    title: str
+    icon: str
+    shortcut: str
+    tip: str
+
+
+TOKENS = Place("tokens", "Tokens", "panel-tokens", "Ctrl+3", "Every token, coloured by the layer it left at")
+EXITS = Place("exits", "Exit layers", "panel-exits", "Ctrl+4", "Exit layers over tokens, with their running mean")
+SCHEDULER = Place("scheduler", "Scheduler", "panel-scheduler", "Ctrl+5", "Which layers were watched for each token")
+CURVES = Place("candidates", "Candidates", "panel-candidates", "Ctrl+6", "Candidates’ probabilities over layers")
+WHY = Place("why", "Why", "panel-why", "Ctrl+7", "Why the selected token left where it did, in words")
+
+
+class Views(QObject):
+    """Five panels on one trace and one selection."""
+
+    selected = Signal(object)
+    """The `Selection` that a view asks for."""
+    figures_changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.figures = Figures()
+        self._trace: Trace | None = None
+        self._selection = Selection()
+        self._theme: Theme = DARK
+        self._pending: dict[str, int] = {}
+        """By panel: the first token that it has not drawn yet."""
+        self._throttle = Throttle(self)
+        self.tokens, self.exits, self.scheduler = TokenStrip(), ExitChart(), SchedulerMapView()
+        self.curves, self.why = ProbabilityCurvesView(), WhyView()
+        self.scheduler.set_sources(self._source)
+        self._draw: dict[str, Callable[[int], None]] = {}
+        self.panels: dict[str, Panel] = {}
+        self._add(TOKENS, self.tokens, self._draw_tokens)
+        self._add(EXITS, self.exits, self._draw_exits)
+        self._add(SCHEDULER, self.scheduler, self._draw_scheduler)
+        self._add(CURVES, self.curves, self._draw_curves)
+        self._add(WHY, self.why, self._draw_why)
+        for view in (self.tokens, self.exits, self.scheduler, self.curves):
+            view.selected.connect(self.selected)
+
+    def show_trace(self, trace: Trace | None, first: int) -> None:
+        """Draw the tokens from `first` on again, one panel a frame; everything where the trace is another one."""
+        if trace is not self._trace or trace is None:
+            self._replace(trace)
+            first = 0
+        for key in self.panels:
+            self._ask(key, first)
+        self._throttle.request("figures", lambda: self.figures_changed.emit())
+
+    def show_selection(self, selection: Selection) -> None:
+        """Mark the selection in every view, and explain it."""
+        self._selection = selection
+        for view in (self.tokens, self.exits, self.scheduler, self.curves):
+            view.set_selection(selection)
+        self._ask(CURVES.key, selection.token or 0)
+        self._ask(WHY.key, selection.token or 0)
+
+    def set_empty(self, sentences: dict[str, str] | None) -> None:
+        """Show a sentence in place of each view; None shows the views."""
+        for key, panel in self.panels.items():
+            panel.set_empty(sentences[key] if sentences else None)
+
+    def apply_theme(self, theme: Theme) -> None:
+        """Repaint views and legends."""
+        self._theme = theme
+        for key, view in ((EXITS.key, self.exits), (SCHEDULER.key, self.scheduler)):
+            self.panels[key].set_subtitle(view.legend_html(theme))
+        for view in (self.tokens, self.exits, self.scheduler, self.curves, self.why):
+            view.apply_theme(theme)
+
+    def flush(self) -> None:
+        """Draw now what is waiting."""
+        while not self._throttle.idle:
+            self._throttle.flush()
+
+    def _add(self, place: Place, view: QWidget, draw: Callable[[int], None]) -> None:
+        panel = Panel(place.key, place.title, place.icon, view)
+        panel.visibilityChanged.connect(self._catch_up)
+        self.panels[place.key] = panel
+        self._draw[place.key] = draw
+
+    def _replace(self, trace: Trace | None) -> None:
+        self._trace = trace
+        for view in (self.tokens, self.exits, self.scheduler, self.curves):
+            view.clear()
+        self.why.clear()
+        for key in (CURVES.key, WHY.key):
+            self.panels[key].set_subtitle("")
+
+    def _ask(self, key: str, first: int) -> None:
+        self._pending[key] = min(first, self._pending.get(key, first))
+        if not self.panels[key].isHidden():
+            self._throttle.request(key, lambda: self._paint(key))
+
+    def _paint(self, key: str) -> None:
+        first = self._pending.pop(key, None)
+        if first is not None and self._trace is not None and self._trace.started is not None:
+            self._update_figures(first)
+            self._draw[key](first)
+
+    @Slot()
+    def _catch_up(self) -> None:
+        """Draw what a panel missed while it was hidden."""
+        for key, first in list(self._pending.items()):
+            self._ask(key, first)
+
+    def _update_figures(self, first: int) -> None:
+        self.figures.update(self._trace, first)
+
+    def _draw_tokens(self, first: int) -> None:
+        assert self._trace is not None
+        self.tokens.set_chips(token_chips(self._trace, first))
+
+    def _draw_exits(self, first: int) -> None:
+        self.exits.set_series(self.figures.exit_series())
+
+    def _draw_scheduler(self, first: int) -> None:
+        assert self._trace is not None
+        self.scheduler.set_map(scheduler_map(self._trace, first))
+
+    def _draw_curves(self, first: int) -> None:
+        record = self._record()
+        panel = self.panels[CURVES.key]
+        if self._trace is None or record is None:
+            self.curves.set_curves(None, NO_TOKEN)
+            panel.set_subtitle("")
+            return
+        if record.token >= first:
+            self.curves.set_curves(candidate_curves(self._trace, record.token), _why_no_draft(self._trace, record))
+            panel.set_subtitle(f"{_token_words(record)} · {self.curves.legend_html(self._theme)}")
+
+    def _draw_why(self, first: int) -> None:
+        if self._trace is None:
+            return
+        layer = self._selection.layer
+        self.why.set_text(why(self._trace, self._selection.token, layer))
+        record = self._record()
+        words = _token_words(record) if record else ""
+        self.panels[WHY.key].set_subtitle(words + (f" · layer {layer + 1}" if record and layer is not None else ""))
+
+    def _record(self) -> TokenRecord | None:
+        token = self._selection.token
+        if self._trace is None or token is None or token >= len(self._trace.records):
+            return None
+        return self._trace.records[token]
+
+    def _source(self, token: int, layer: int) -> str:
+        """Which past exits made this layer active, for the scheduler map's hover."""
+        if self._trace is None or self._trace.started is None or token >= len(self._trace.records):
+            return ""
+        radius = self._trace.started.settings.scheduler.radius
+        sources = online_sources(self._trace.records[token], layer, radius)
+        return ", ".join(f"token {at + 1} left at {exit_layer}" for at, exit_layer in sources)
+
+
+def _why_no_draft(trace: Trace, record: TokenRecord) -> str:
+    if trace.started is not None and not trace.started.settings.policy.needs_parts:
+        return NO_DRAFT
+    return PREFILL if record.token == 0 else "Nothing has been drafted for this token yet."
+
+
+def _token_words(record: TokenRecord) -> str:
+    if record.emitted is None:
+        return f"token {record.token + 1} · in flight"
+    text = html.escape(visible(record.emitted.token_bytes, record.emitted.special))
+    return f"token {record.token + 1} ‘{text}’"

@@ -1,0 +1,13 @@
+"""Where the files that travel with the program lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+ICONS = ROOT / "icons"
+
+
+def icon_file(name: str) -> Path:
+    """The SVG of this name; `tests/app/test_actions.py` holds that every named icon exists."""
+    return ICONS / f"{name}.svg"
