@@ -3,7 +3,9 @@
 Widgets ask for a look through the dynamic property `role`, never through colours of their own:
 
 - `QPushButton`, `QToolButton`: `role="primary"`, the one accented button of a window;
+- `QToolButton`: `role="quiet"`, a small one in a card's header;
 - `QLabel`: `role="title"` (bold), `role="muted"`, `role="caution"`, `role="error"`;
+- `QTextEdit`: `role="plain"`, text that is read and copied, without a field around it;
 - `QFrame`: `role="card"`, a rounded surface with a line around it.
 """
 
@@ -175,6 +177,10 @@ QPushButton[role="primary"]:pressed, QToolButton[role="primary"]:pressed { backg
 QPushButton[role="primary"]:focus, QToolButton[role="primary"]:focus { border: 2px solid $text; padding: 4px 11px; }
 QPushButton[role="primary"]:disabled, QToolButton[role="primary"]:disabled { background: $line; color: $faint;
     border-color: $line; }
+QToolButton[role="quiet"] { color: $muted; padding: 1px 6px; font-size: ${small}pt; }
+QToolButton[role="quiet"]:hover { color: $text; }
+QToolButton[role="quiet"]:focus { border: 1px solid $accent; padding: 1px 6px; }
+QToolButton[role="quiet"]:disabled { color: $faint; }
 QToolButton[popupMode="1"] { padding-right: 24px; }
 QToolButton[popupMode="2"] { padding-right: 22px; }
 QToolButton::menu-button { border: none; width: 18px; }
@@ -196,8 +202,8 @@ QPlainTextEdit:focus, QTextEdit:focus, QTextBrowser:focus { border: 2px solid $a
 QLineEdit:disabled, QPlainTextEdit:disabled, QTextEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled,
     QComboBox:disabled {
     color: $faint; background: transparent; border-color: $line; }
-QTextBrowser[role="plain"] { background: transparent; border: none; padding: 0; }
-QTextBrowser[role="plain"]:focus { border: none; padding: 0; }
+QTextEdit[role="plain"] { background: transparent; border: 1px solid transparent; padding: 0 2px; }
+QTextEdit[role="plain"]:focus { border: 1px solid $accent; padding: 0 2px; }
 
 QSpinBox, QDoubleSpinBox { padding-right: 24px; }
 QSpinBox:focus, QDoubleSpinBox:focus { padding-right: 23px; }

@@ -18,12 +18,12 @@ def bold(value: object) -> str:
 
 
 def token_text(token_bytes: bytes, special: bool = False) -> str:
-    """A token in quotation marks, escaped, with its spaces kept and its middle left out where it is very long."""
+    """A token in quotation marks, escaped, in one piece, with its middle left out where it is very long."""
     text = quoted(token_bytes, special)
     if len(text) > LONGEST_TOKEN:
         half = LONGEST_TOKEN // 2
         text = f"{text[:half]}…{text[-half:]}"
-    return html.escape(text, quote=False).replace("  ", "\u00a0\u00a0")
+    return html.escape(text, quote=False).replace(" ", "\u00a0")
 
 
 def counted(count: int, noun: str) -> str:

@@ -1,0 +1,172 @@
+"""How one chip of the token strip looks: text, exit layer with its outcome mark, and a bar."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontMetrics, QPainter, QPainterPath, QPen
+
+from core.analysis.summaries import Outcome
+from widgets.palette import Theme, exit_colours
+from widgets.theme import SMALL, mixed
+
+PADDING = 7
+BAR = 4
+RADIUS = 5.0
+LONGEST = 22
+"""Width of the widest chip's text, in letters; the middle of a longer token is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChipState:
+    """Everything about a chip but its place."""
+
+    text: str
+    number: str
+    share: float
+    """How much of the bar is filled, 0…1."""
+    colour: QColor
+    mark: Outcome | None
+    selected: bool = False
+    hovered: bool = False
+    focused: bool = False
+    in_flight: bool = False
+
+
+class ChipPainter:
+    """Measures and paints chips in one font and theme."""
+
+    def __init__(self, font: QFont, theme: Theme) -> None:
+        self.theme = theme
+        self.font = _fixed(font)
+        self.small = QFont(font)
+        self.small.setPointSizeF(font.pointSizeF() * SMALL)
+        self._metrics, self._small_metrics = QFontMetrics(self.font), QFontMetrics(self.small)
+        # Fonts that stand in for missing letters are often taller than the one asked for.
+        self._text_height = math.ceil(self._metrics.height() * 1.15)
+        self.height = 3 + self._text_height + self._small_metrics.height() + 3 + BAR
+        self.longest = self._metrics.horizontalAdvance("x" * LONGEST)
+        self._sizes: dict[str, tuple[str, int]] = {}
+        self._least: dict[int, int] = {}
+        self._colours: list[QColor] = []
+
+    def width(self, text: str, depth: int) -> int:
+        """Width of a chip in pixels, wide enough for its text (or what is left of it) and its number."""
+        if depth not in self._least:
+            self._least[depth] = self._small_metrics.horizontalAdvance(str(depth)) + self._mark_size() + 4
+        return max(self._fitted(text)[1], self._least[depth]) + 2 * PADDING
+
+    def colour(self, exit_layer: int, depth: int) -> QColor:
+        """Cividis for this exit layer."""
+        if len(self._colours) != depth:
+            self._colours = [QColor(*map(int, rgb)) for rgb in exit_colours(np.arange(1, depth + 1), depth)]
+        return self._colours[min(max(exit_layer, 1), depth) - 1]
+
+    def paint(self, painter: QPainter, rect: QRect, chip: ChipState) -> None:
+        shape = QPainterPath()
+        shape.addRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+        painter.fillPath(shape, QColor(self.theme.selection if chip.selected else self.theme.raised))
+        painter.save()
+        painter.setClipPath(shape)
+        self._paint_bar(painter, rect, chip)
+        self._paint_text(painter, rect, chip)
+        self._paint_number(painter, rect, chip)
+        painter.restore()
+        painter.setPen(self._outline(chip))
+        painter.drawPath(shape)
+        if chip.focused and chip.selected:
+            painter.setPen(QPen(QColor(self.theme.accent), 1))
+            painter.drawRoundedRect(QRectF(rect).adjusted(-2.0, -2.0, 2.0, 2.0), RADIUS + 2, RADIUS + 2)
+
+    def _outline(self, chip: ChipState) -> QPen:
+        theme = self.theme
+        if chip.selected:
+            return QPen(QColor(theme.accent), 2)
+        if chip.in_flight:
+            return QPen(QColor(theme.muted), 1, Qt.PenStyle.DashLine)
+        return QPen(QColor(theme.muted if chip.hovered else mixed(theme.line, theme.muted, 0.2)), 1)
+
+    def _paint_bar(self, painter: QPainter, rect: QRect, chip: ChipState) -> None:
+        bar = QRect(rect.left(), rect.bottom() + 1 - BAR, rect.width(), BAR)
+        painter.fillRect(bar, QColor(self.theme.line))
+        bar.setWidth(round(rect.width() * chip.share))
+        painter.fillRect(bar, chip.colour)
+
+    def _paint_text(self, painter: QPainter, rect: QRect, chip: ChipState) -> None:
+        room = rect.width() - 2 * PADDING
+        text, width = self._fitted(chip.text)
+        if width > room:
+            text = self._metrics.elidedText(chip.text, Qt.TextElideMode.ElideMiddle, room)
+        painter.setFont(self.font)
+        painter.setPen(QColor(self.theme.muted if chip.in_flight else self.theme.text))
+        place = QRect(rect.left(), rect.top() + 3, rect.width(), self._text_height)
+        painter.drawText(place, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, text)
+
+    def _paint_number(self, painter: QPainter, rect: QRect, chip: ChipState) -> None:
+        size = self._mark_size()
+        mark_width = size + 3 if chip.mark in _MARKED else 0
+        width = self._small_metrics.horizontalAdvance(chip.number) + mark_width
+        left = rect.left() + (rect.width() - width) // 2
+        top = rect.top() + 3 + self._text_height
+        colour = QColor(self._number_colour(chip))
+        if chip.mark in _MARKED:
+            centre = QPointF(left + size / 2, top + self._small_metrics.height() / 2 + 0.5)
+            paint_mark(painter, centre, size, chip.mark, colour)
+        painter.setFont(self.small)
+        painter.setPen(colour)
+        place = QRect(left + mark_width, top, width, self._small_metrics.height())
+        painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, chip.number)
+
+    def _number_colour(self, chip: ChipState) -> str:
+        if chip.mark is Outcome.REFUSED:
+            return self.theme.caution
+        return self.theme.text if chip.selected else self.theme.muted
+
+    def _mark_size(self) -> int:
+        return round(self._small_metrics.ascent() * 0.7)
+
+    def _fitted(self, text: str) -> tuple[str, int]:
+        """The text, without its middle where it is very long, and its width in pixels."""
+        if text not in self._sizes:
+            width = self._metrics.horizontalAdvance(text)
+            if width > self.longest:
+                self._sizes[text] = self._elided(text)
+            else:
+                self._sizes[text] = text, width
+        return self._sizes[text]
+
+    def _elided(self, text: str) -> tuple[str, int]:
+        short = self._metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, self.longest)
+        return short, self._metrics.horizontalAdvance(short)
+
+
+def paint_mark(painter: QPainter, centre: QPointF, size: int, mark: Outcome, colour: QColor) -> None:
+    """The outcome mark: a square for full depth, a struck circle for proposed and refused, a ring for prefill."""
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    half = size / 2
+    painter.setPen(QPen(colour, 1.2))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    if mark is Outcome.FULL_DEPTH:
+        painter.fillRect(QRectF(centre.x() - half * 0.7, centre.y() - half * 0.7, size * 0.7, size * 0.7), colour)
+    elif mark is Outcome.PREFILL:
+        painter.drawEllipse(centre, half * 0.7, half * 0.7)
+    elif mark is Outcome.REFUSED:
+        painter.drawEllipse(centre, half, half)
+        leg = half * math.sqrt(0.5)
+        painter.drawLine(centre + QPointF(-leg, leg), centre + QPointF(leg, -leg))
+    painter.restore()
+
+
+_MARKED = (Outcome.FULL_DEPTH, Outcome.REFUSED, Outcome.PREFILL)
+
+
+def _fixed(font: QFont) -> QFont:
+    fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    fixed.setFamilies([*fixed.families(), *font.families()])
+    fixed.setStyleHint(QFont.StyleHint.Monospace)
+    fixed.setPointSizeF(font.pointSizeF() * 1.1)
+    return fixed

@@ -1,0 +1,299 @@
+"""The generated tokens as wrapped chips, each with its exit layer; painted, not built from widgets."""
+
+from __future__ import annotations
+
+import html
+from typing import cast
+
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
+
+from core.analysis.summaries import Outcome, TokenChips
+from widgets.chip_painter import ChipPainter, ChipState
+from widgets.palette import DARK, Theme
+from widgets.selection import Selection
+from widgets.token_flow import TokenFlow
+
+LEGEND = "bar = exit layer · ▪ full depth · ⊘ proposed, refused · ◦ prefill"
+"""The card's subtitle."""
+
+MARGIN = 3
+GAP = 5
+ROW_GAP = 7
+IN_FLIGHT_TEXT = "…"
+
+_OUTCOME_WORDS = {
+    Outcome.PREFILL: "from prefill, always full depth",
+    Outcome.EARLY_EXIT: "early exit",
+    Outcome.FULL_DEPTH: "full depth, no exit proposed",
+    Outcome.REFUSED: "full depth",
+}
+
+
+class TokenStrip(QAbstractScrollArea):
+    """Shows any number of tokens; only the rows in sight are painted.
+
+    It follows the last token while that is in sight and stays where the user has scrolled to otherwise.
+    """
+
+    selected = Signal(object)
+    """A `Selection` that the user asks for."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._texts: list[str] = []
+        self._exit_layers: list[int] = []
+        self._outcomes: list[int] = []
+        self._refusals: list[int] = []
+        self._depth = 1
+        self._in_flight: int | None = None
+        self._selection = Selection()
+        self._hovered: int | None = None
+        self._chip = ChipPainter(self.font(), DARK)
+        self._flow = TokenFlow(GAP)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.viewport().setMouseTracking(True)
+        self.viewport().setAutoFillBackground(False)
+        self.setAccessibleName("Tokens")
+        self._describe()
+
+    # ---- what is shown --------------------------------------------------------------------------------------------
+
+    def set_chips(self, chips: TokenChips) -> None:
+        """Replace the tokens from `chips.first` on.
+
+        Raises:
+            ValueError: tokens before `chips.first` are missing.
+        """
+        if chips.first > len(self._texts):
+            raise ValueError(f"chips start at token {chips.first}, but only {len(self._texts)} are there")
+        first = chips.first
+        self._texts[first:] = chips.texts
+        self._exit_layers[first:] = chips.exit_layers.tolist()
+        self._outcomes[first:] = chips.outcomes.tolist()
+        self._refusals[first:] = chips.refusals.tolist()
+        other_depth = chips.depth != self._depth
+        self._depth = max(1, chips.depth)
+        self._place(0 if other_depth else first)
+
+    def set_in_flight(self, layers_run: int | None, depth: int = 0) -> None:
+        """Show a dashed chip after the last token, with the layers it has run so far; None takes it away."""
+        was, self._in_flight = self._in_flight, layers_run
+        self._depth = depth or self._depth
+        if (was is None) != (layers_run is None):
+            self._place(len(self._texts))
+        elif layers_run is not None:
+            self.viewport().update(self._rect(len(self._texts)))
+
+    def set_selection(self, selection: Selection) -> None:
+        """Highlight this selection and bring it into sight."""
+        if selection == self._selection:
+            return
+        self._selection = selection
+        self._describe()
+        if selection.token is not None and selection.token < len(self._flow):
+            self._bring_into_sight(selection.token)
+        self.viewport().update()
+
+    def apply_theme(self, theme: Theme) -> None:
+        self._chip = ChipPainter(self.font(), theme)
+        self._place(0)
+
+    def clear(self) -> None:
+        """Back to no tokens at all."""
+        self._in_flight, self._hovered, self._selection = None, None, Selection()
+        del self._texts[:], self._exit_layers[:], self._outcomes[:], self._refusals[:]
+        self._place(0)
+        self._describe()
+
+    def words(self, token: int) -> str:
+        """What hovering over a token tells."""
+        if token >= len(self._texts):
+            return f"token {token + 1} · in flight · {self._in_flight or 0} of {self._depth} layers run"
+        refused = self._refusals[token]
+        parts = [
+            f"token {token + 1} ‘{self._texts[token]}’",
+            f"exit layer {self._exit_layers[token]} of {self._depth}",
+            _OUTCOME_WORDS[Outcome(self._outcomes[token])],
+            f"{refused} proposed exit{'' if refused == 1 else 's'} refused" if refused else "",
+        ]
+        return " · ".join(filter(None, parts))
+
+    # ---- geometry -------------------------------------------------------------------------------------------------
+
+    def sizeHint(self) -> QSize:
+        return QSize(560, self._row_height() * 3 + 2 * MARGIN)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(120, self._row_height() + 2 * MARGIN)
+
+    def chip_rect(self, token: int) -> QRect:
+        """Where a token's chip is now, in the viewport's coordinates."""
+        return self._rect(token)
+
+    def _rect(self, box: int) -> QRect:
+        top = MARGIN + self._flow.row_of(box) * self._row_height() - self.verticalScrollBar().value()
+        return QRect(MARGIN + self._flow.x_of(box), top, self._flow.width_of(box), self._chip.height)
+
+    def _row_height(self) -> int:
+        return self._chip.height + ROW_GAP
+
+    def _row_at(self, y: int) -> int:
+        return (y + self.verticalScrollBar().value() - MARGIN) // self._row_height()
+
+    def _place(self, first: int) -> None:
+        follow = self._at_tail()
+        widths = [self._chip.width(text, self._depth) for text in self._texts[first:]]
+        if self._in_flight is not None:
+            widths.append(self._chip.width(IN_FLIGHT_TEXT, self._depth))
+        self._flow.replace(first, widths)
+        self._update_scroll_bar(follow)
+        self.viewport().update()
+
+    def _at_tail(self) -> bool:
+        bar = self.verticalScrollBar()
+        return bar.value() >= bar.maximum() - self._row_height() // 2
+
+    def _update_scroll_bar(self, follow: bool) -> None:
+        bar, height = self.verticalScrollBar(), self.viewport().height()
+        content = self._flow.rows * self._row_height() - ROW_GAP + 2 * MARGIN
+        bar.setRange(0, max(0, content - height))
+        bar.setPageStep(height)
+        bar.setSingleStep(self._row_height())
+        if follow:
+            bar.setValue(bar.maximum())
+
+    def _bring_into_sight(self, box: int) -> None:
+        rect, bar = self._rect(box).adjusted(0, -MARGIN, 0, MARGIN), self.verticalScrollBar()
+        if rect.top() < 0:
+            bar.setValue(bar.value() + rect.top())
+        elif rect.bottom() >= self.viewport().height():
+            bar.setValue(bar.value() + rect.bottom() + 1 - self.viewport().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        follow, top_row = self._at_tail(), max(0, self._row_at(0))
+        top_boxes = self._flow.boxes_in(top_row)
+        self._flow.set_available(self.viewport().width() - 2 * MARGIN)
+        self._update_scroll_bar(follow)
+        if not follow and top_boxes:
+            self.verticalScrollBar().setValue(self._flow.row_of(top_boxes[0]) * self._row_height())
+        super().resizeEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange) and hasattr(self, "_flow"):
+            self.apply_theme(self._chip.theme)
+        super().changeEvent(event)
+
+    # ---- painting -------------------------------------------------------------------------------------------------
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        exposed = event.rect()
+        for row in range(max(0, self._row_at(exposed.top())), self._row_at(exposed.bottom()) + 1):
+            for box in self._flow.boxes_in(row):
+                self._chip.paint(painter, self._rect(box), self._state(box))
+        if self.hasFocus() and self._selection.token is None:
+            painter.setPen(QPen(QColor(self._chip.theme.accent), 1))
+            painter.drawRoundedRect(self.viewport().rect().adjusted(0, 0, -1, -1), 5, 5)
+
+    def _state(self, box: int) -> ChipState:
+        chosen, hovered, focused = box == self._selection.token, box == self._hovered, self.hasFocus()
+        if box >= len(self._texts):
+            run = self._in_flight or 0
+            accent = QColor(self._chip.theme.accent)
+            share = run / self._depth
+            return ChipState(IN_FLIGHT_TEXT, str(run), share, accent, None, chosen, hovered, focused, in_flight=True)
+        exit_layer, outcome = self._exit_layers[box], Outcome(self._outcomes[box])
+        mark = Outcome.REFUSED if self._refusals[box] else outcome
+        colour = self._chip.colour(exit_layer, self._depth)
+        share = exit_layer / self._depth
+        return ChipState(self._texts[box], str(exit_layer), share, colour, mark, chosen, hovered, focused)
+
+    def _describe(self) -> None:
+        token = self._selection.token
+        keys = "Arrow keys, Home, End, Page Up and Page Down move the selection."
+        known = token is not None and token < len(self._flow)
+        self.setAccessibleDescription(self.words(cast(int, token)) if known else f"The generated tokens. {keys}")
+
+    # ---- keyboard and mouse ---------------------------------------------------------------------------------------
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        target = self._target(Qt.Key(event.key())) if not event.modifiers() & _OTHER_MODIFIERS else None
+        if target is None:
+            # Not to the scroll area: it would scroll, and the selection keys must mean one thing only.
+            event.ignore()
+            return
+        self.selected.emit(Selection(target))
+
+    def _target(self, key: Qt.Key) -> int | None:
+        last = len(self._flow) - 1
+        if last < 0 or key not in _MOVES:
+            return None
+        now = self._selection.token
+        if now is None or now > last:
+            return 0 if key is Qt.Key.Key_Home else last
+        rows = max(1, self.viewport().height() // self._row_height() - 1)
+        along = {Qt.Key.Key_Left: now - 1, Qt.Key.Key_Right: now + 1, Qt.Key.Key_Home: 0, Qt.Key.Key_End: last}
+        if key in along:
+            return min(max(along[key], 0), last)
+        down = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -rows, Qt.Key.Key_PageDown: rows}[key]
+        row = min(max(self._flow.row_of(now) + down, 0), self._flow.rows - 1)
+        return now if row == self._flow.row_of(now) else self._flow.nearest(self._middle_of(now), row)
+
+    def _middle_of(self, box: int) -> int:
+        return self._flow.x_of(box) + self._flow.width_of(box) // 2
+
+    def _box_under(self, point: QPoint) -> int | None:
+        box = self._flow.box_at(point.x() - MARGIN, self._row_at(point.y()))
+        return box if box is not None and self._rect(box).contains(point) else None
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        box = self._box_under(event.position().toPoint())
+        if box is not None and event.button() is Qt.MouseButton.LeftButton:
+            self.selected.emit(Selection(box))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._hover(self._box_under(event.position().toPoint()))
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.Leave:
+            self._hover(None)
+        elif event.type() is QEvent.Type.ToolTip:
+            self._show_tool_tip(cast("QHelpEvent", event))
+            return True
+        return super().viewportEvent(event)
+
+    def _hover(self, box: int | None) -> None:
+        if box != self._hovered:
+            self._hovered = box
+            self.viewport().update()
+
+    def _show_tool_tip(self, event: QHelpEvent) -> None:
+        box = self._box_under(event.pos())
+        if box is None:
+            QToolTip.hideText()
+            return
+        # Rich text, because only that wraps; a token may be hundreds of characters long.
+        text = f"<p style='white-space: pre-wrap'>{html.escape(self.words(box))}</p>"
+        QToolTip.showText(event.globalPos(), text, self.viewport(), self._rect(box))
+
+
+_MOVES = frozenset(
+    {
+        Qt.Key.Key_Left,
+        Qt.Key.Key_Right,
+        Qt.Key.Key_Up,
+        Qt.Key.Key_Down,
+        Qt.Key.Key_Home,
+        Qt.Key.Key_End,
+        Qt.Key.Key_PageUp,
+        Qt.Key.Key_PageDown,
+    }
+)
+_OTHER_MODIFIERS = (
+    Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+)

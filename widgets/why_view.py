@@ -1,0 +1,93 @@
+"""The why panel: one paragraph with its numbers in bold, and an action that copies it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, QTimer
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QTextEdit, QVBoxLayout, QWidget
+
+from widgets.palette import DARK, Theme
+from widgets.theme import mixed
+
+COPIED_MS = 1500
+"""How long the button says that it has copied."""
+
+PLACEHOLDER = "Select a token, or a layer of one, and this says why the pass did or did not end there."
+
+
+class WhyView(QWidget):
+    """Shows HTML whose only tag is `<b>`; it can be selected, scrolled and copied, not edited.
+
+    `copy_action` is the button that a `Card` shows in its header.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._html = ""
+        self._theme = DARK
+        self._text = QTextEdit()
+        self._text.setReadOnly(True)
+        self._text.setProperty("role", "plain")
+        self._text.setPlaceholderText(PLACEHOLDER)
+        self._text.setTabChangesFocus(True)
+        self._text.setAccessibleName("Why")
+        self._text.document().setDocumentMargin(0)
+        self.copy_action = QAction("Copy", self)
+        self.copy_action.setToolTip("Copy this paragraph as plain text")
+        self.copy_action.triggered.connect(self.copy)
+        self.addAction(self.copy_action)
+        self._copied = QTimer(self, singleShot=True, interval=COPIED_MS)
+        self._copied.timeout.connect(self._rest)
+        self._arrange()
+        self.setAccessibleName("Why")
+        self.setFocusProxy(self._text)
+        self.clear()
+
+    def set_text(self, html: str) -> None:
+        """Show this paragraph; "" shows what to do to get one."""
+        if html == self._html and bool(html) == self.copy_action.isEnabled():
+            return  # The paragraph is set again at each event; the reader's selection and place must survive that.
+        self._html = html
+        self._show()
+
+    def apply_theme(self, theme: Theme) -> None:
+        self._theme = theme
+        self._show()
+
+    def clear(self) -> None:
+        self._html = ""
+        self._show()
+
+    def text(self) -> str:
+        """What is shown, without markup; "" where nothing is selected."""
+        return self._text.toPlainText().replace("\u00a0", " ")
+
+    def copy(self) -> None:
+        """Put the paragraph on the clipboard, as plain text."""
+        QGuiApplication.clipboard().setText(self.text())
+        self.copy_action.setText("Copied ✓")
+        self._copied.start()
+
+    def sizeHint(self) -> QSize:
+        return QSize(480, self.fontMetrics().lineSpacing() * 4)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(160, self.fontMetrics().lineSpacing() * 2)
+
+    def _show(self) -> None:
+        # Plain words step back a little, so that the bold numbers can be found at a glance.
+        words = mixed(self._theme.text, self._theme.muted, 0.45)
+        self._text.document().setDefaultStyleSheet(f"p {{ color: {words}; }} b {{ color: {self._theme.text}; }}")
+        self._text.setHtml(f'<p style="line-height: 140%; margin: 0">{self._html}</p>' if self._html else "")
+        self._text.setAccessibleDescription(self.text())
+        self.copy_action.setEnabled(bool(self._html))
+        self._rest()
+
+    def _rest(self) -> None:
+        self._copied.stop()
+        self.copy_action.setText("Copy")
+
+    def _arrange(self) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._text)
