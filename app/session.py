@@ -52,11 +52,13 @@ class Session(QObject):
         self._run = -1
         self._forgotten = -1
         self._control: RunControl | None = None
+        self._held = False
         self._idle = RunState.NO_MODEL
         self._ticket = 0
         self._cancel: threading.Event | None = None
         self._slow = QTimer(self)
         self._slow.setSingleShot(True)
+        self._slow.setInterval(SLOW_STEP_MS)
         self._slow.timeout.connect(self._show_running)
         self._engine = EngineThread(loader, self)
         self._engine.arrived.connect(self._on_events)
@@ -97,6 +99,11 @@ class Session(QObject):
         return self._control is not None
 
     @property
+    def is_held(self) -> bool:
+        """Whether the run is held, with everything up to there on show; False while a step is under way."""
+        return self._held and self.is_running
+
+    @property
     def is_loading(self) -> bool:
         return self._cancel is not None
 
@@ -135,31 +142,33 @@ class Session(QObject):
         if paused:
             self._await_step()
         else:
+            self._held = False
             self._set_state(RunState.RUNNING)
         self._engine.run(RunOrder(self._run, prompt, settings, self._control))
 
     def play(self) -> None:
         """Go on with a held run until something else is asked."""
-        if self._control is not None:
+        if control := self._steerable():
+            self._held = False
             self._set_state(RunState.RUNNING)
-            self._control.play()
+            control.play()
 
     def pause(self) -> None:
         """Hold the run within one layer."""
-        if self._control is not None:
-            self._control.pause()
+        if control := self._steerable():
+            control.pause()
 
     def step_token(self) -> None:
         """Let a run go on through its next token, then hold it."""
-        if self._control is not None:
+        if control := self._steerable():
             self._await_step()
-            self._control.step_token()
+            control.step_token()
 
     def step_layer(self) -> None:
         """Let a run go on through its next layer, then hold it."""
-        if self._control is not None:
+        if control := self._steerable():
             self._await_step()
-            self._control.step_layer()
+            control.step_layer()
 
     def stop(self) -> None:
         """End the run within one layer; what it made stays."""
@@ -225,7 +234,8 @@ class Session(QObject):
     def _on_run_moved(self, notice: RunMoved) -> None:
         if notice.run != self._run or not self.is_running or self.is_loading:
             return
-        if notice.state is RunState.PAUSED:
+        self._held = notice.state is RunState.PAUSED
+        if self._held:
             self._set_state(RunState.PAUSED)
             self._follow()
         elif not self._slow.isActive():
@@ -260,6 +270,11 @@ class Session(QObject):
 
     # State and selection
 
+    def _steerable(self) -> RunControl | None:
+        """The control of the run under way; None where there is none or it has been stopped."""
+        stopped = self._control is None or self._control.stop_event.is_set()
+        return None if stopped else self._control
+
     def _rest(self) -> None:
         """Show what there is when nothing runs; a load still shows as one."""
         if not self.is_running:
@@ -267,8 +282,9 @@ class Session(QObject):
 
     def _await_step(self) -> None:
         """A step that is quick stays PAUSED throughout; one that takes longer will show as running."""
+        self._held = False
         self._set_state(RunState.PAUSED)
-        self._slow.start(SLOW_STEP_MS)
+        self._slow.start()
 
     @Slot()
     def _show_running(self) -> None:

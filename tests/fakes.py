@@ -72,10 +72,12 @@ def fake_run_events(
     end: EndReason = EndReason.MAX_NEW_TOKENS,
 ) -> list[Event]:
     """A whole run of `tokens` tokens, with exits, refusals and full passes as `plans` say; the same each time."""
-    return list(_FakeRun(tokens, depth, run, prompt, settings or RunSettings(), plans, end).events())
+    return list(FakeRun(tokens, depth, run, prompt, settings or RunSettings(), plans, end).events())
 
 
-class _FakeRun:
+class FakeRun:
+    """Makes the events of `fake_run_events` one after the other."""
+
     def __init__(
         self,
         tokens: int,
@@ -83,8 +85,8 @@ class _FakeRun:
         run: int,
         prompt: str,
         settings: RunSettings,
-        plans: tuple[Plan, ...],
-        end: EndReason,
+        plans: tuple[Plan, ...] = PLANS,
+        end: EndReason = EndReason.MAX_NEW_TOKENS,
     ) -> None:
         self.tokens, self.depth, self.run, self.prompt = tokens, depth, run, prompt
         self.settings, self.plans, self.end = settings, plans, end
@@ -204,8 +206,7 @@ class FakeEngine:
         if not prompt.strip():
             raise UserError("The prompt is empty; type something for the model to answer.")
         settings.check_against(self.depth)
-        events = fake_run_events(self.tokens, self.depth, run=run, prompt=prompt, settings=settings)
-        for index, event in enumerate(events):
+        for index, event in enumerate(FakeRun(self.tokens, self.depth, run, prompt, settings).events()):
             if self.error is not None and index == self.error_at:
                 raise self.error
             if index == self.stuck_at:

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from app.failure import describe
+from core.errors import UserError
+
+
+def raised(error: Exception) -> Exception:
+    """The error with a traceback."""
+    try:
+        raise error
+    except Exception as caught:
+        return caught
+
+
+def test_that_what_the_user_can_put_right_is_shown_as_it_is_written() -> None:
+    failure = describe(raised(UserError("The prompt is empty; type something.")))
+    assert (failure.sentence, failure.details, failure.user_error) == ("The prompt is empty; type something.", "", True)
+
+
+def test_that_an_unforeseen_error_keeps_its_traceback_for_the_details() -> None:
+    failure = describe(raised(KeyError("weight")))
+    assert "inside the engine (KeyError)" in failure.sentence
+    assert "Traceback" in failure.details
+    assert "weight" in failure.details
+    assert not failure.user_error
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has", "20 MiB"),
+        ("CUDA out of memory. Tried to allocate 2.50 GiB.", "2.5 GiB"),
+        ("DefaultCPUAllocator: can't allocate memory: you tried to allocate 3221225472 bytes.", "3.0 GiB"),
+        ("DefaultCPUAllocator: not enough memory: you tried to allocate 5242880 bytes.", "5 MiB"),
+    ],
+)
+def test_that_a_lack_of_memory_says_how_much_was_missing(text: str, amount: str) -> None:
+    sentence = describe(raised(RuntimeError(text))).sentence
+    assert sentence.startswith("There is not enough memory")
+    assert f"{amount} more were needed" in sentence
+
+
+def test_that_a_lack_of_memory_without_a_number_is_still_called_that() -> None:
+    assert describe(raised(MemoryError())).sentence.startswith("There is not enough memory. Close")
+
+
+def test_that_another_runtime_error_is_not_mistaken_for_a_lack_of_memory() -> None:
+    assert "memory" not in describe(raised(RuntimeError("shapes cannot be multiplied"))).sentence
