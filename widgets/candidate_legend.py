@@ -1,0 +1,151 @@
+"""The legend of the candidates: line style, marker, text and the drafter's probability, beside the plot's data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from widgets.palette import DARK, Theme
+from widgets.theme import SMALL
+
+STYLES = (
+    (Qt.PenStyle.SolidLine, "o"),
+    (Qt.PenStyle.DashLine, "t1"),
+    (Qt.PenStyle.DotLine, "s"),
+    (Qt.PenStyle.DashDotLine, "d"),
+)
+"""Line style and marker by candidate, so that no two curves differ in colour alone."""
+
+_SAMPLE = 24
+_GAP = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One candidate."""
+
+    text: str
+    probability: float
+    emitted: bool
+
+
+class CandidateLegend(QWidget):
+    """One row of entries where they fit, else two; long texts are cut short, the tooltip has them whole."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._entries: tuple[Entry, ...] = ()
+        self._theme = DARK
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Candidates")
+
+    def set_entries(self, entries: tuple[Entry, ...]) -> None:
+        """Show these, the drafter's best guess first."""
+        if entries == self._entries:
+            return
+        self._entries = entries
+        self.setToolTip("\n".join(f"{e.text}  {e.probability:.1%}{'  emitted' * e.emitted}" for e in entries))
+        self.setAccessibleDescription("; ".join(f"{e.text} {e.probability:.0%}" for e in entries))
+        self.updateGeometry()
+        self.update()
+
+    def apply_theme(self, theme: Theme) -> None:
+        self._theme = theme
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, self.heightForWidth(self.width()))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(120, self._row_height())
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return self._row_height() * self._rows(width)
+
+    def _rows(self, width: int) -> int:
+        return 1 if len(self._entries) * 96 <= width or len(self._entries) < 3 else 2
+
+    def _row_height(self) -> int:
+        return round(QFontMetricsF(self._font(True)).height()) + 4
+
+    def _font(self, bold: bool) -> QFont:
+        font = QFont(self.font())
+        font.setPointSizeF(font.pointSizeF() * SMALL)
+        font.setBold(bold)
+        return font
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if not self._entries:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        rows = self._rows(self.width())
+        columns = -(-len(self._entries) // rows)
+        widths = self._column_widths(rows, columns)
+        for i, entry in enumerate(self._entries):
+            row, column = divmod(i, columns)
+            left = sum(widths[:column])
+            self._paint_entry(
+                painter, i, entry, QRectF(left, row * self._row_height(), widths[column], self._row_height())
+            )
+
+    def _column_widths(self, rows: int, columns: int) -> list[float]:
+        """As wide as the entries ask, and where that is too much, the widest give way first."""
+        wanted = [0.0] * columns
+        for i, entry in enumerate(self._entries):
+            column = i % columns
+            wanted[column] = max(wanted[column], self._wanted(entry))
+        most = max(wanted)
+        while sum(min(w, most) for w in wanted) > self.width() and most > _SAMPLE + _GAP:
+            most -= 2
+        return [min(w, most) for w in wanted]
+
+    def _wanted(self, entry: Entry) -> float:
+        metrics = QFontMetricsF(self._font(entry.emitted))
+        return _SAMPLE + 6 + metrics.horizontalAdvance(f"{entry.text}  {entry.probability:.0%}") + _GAP + 2
+
+    def _paint_entry(self, painter: QPainter, index: int, entry: Entry, room: QRectF) -> None:
+        middle = room.center().y()
+        colour = QColor(self._theme.candidates[index % 4])
+        style, marker = STYLES[index % 4]
+        painter.setPen(QPen(colour, 2.5 if entry.emitted else 1.5, style))
+        painter.drawLine(QPointF(room.left() + 1, middle), QPointF(room.left() + _SAMPLE, middle))
+        paint_marker(painter, marker, QPointF(room.left() + _SAMPLE / 2, middle), 7, colour)
+        share = f"  {entry.probability:.0%}"
+        font = self._font(entry.emitted)
+        metrics = QFontMetricsF(font)
+        free = room.width() - _SAMPLE - 6 - _GAP - metrics.horizontalAdvance(share)
+        text = metrics.elidedText(entry.text, Qt.TextElideMode.ElideRight, max(free, 12.0) + 4)
+        painter.setFont(font)
+        painter.setPen(QColor(self._theme.text))
+        start = room.left() + _SAMPLE + 6
+        baseline = middle + metrics.ascent() / 2 - metrics.descent() / 2
+        painter.drawText(QPointF(start, baseline), text)
+        painter.setPen(QColor(self._theme.muted))
+        painter.drawText(QPointF(start + metrics.horizontalAdvance(text), baseline), share)
+
+
+def paint_marker(painter: QPainter, marker: str, at: QPointF, size: float, colour: QColor) -> None:
+    """One of the markers of `STYLES`."""
+    half = size / 2
+    path = QPainterPath()
+    if marker == "o":
+        path.addEllipse(at, half, half)
+    elif marker == "s":
+        path.addRect(at.x() - half * 0.9, at.y() - half * 0.9, size * 0.9, size * 0.9)
+    else:
+        corners = _DIAMOND if marker == "d" else _TRIANGLE
+        path.moveTo(at + QPointF(*corners[-1]) * half)
+        for corner in corners:
+            path.lineTo(at + QPointF(*corner) * half)
+    painter.fillPath(path, colour)
+
+
+_TRIANGLE = ((-1.05, 0.9), (1.05, 0.9), (0, -1.1))
+_DIAMOND = ((-0.95, 0), (0, -1.25), (0.95, 0), (0, 1.25))

@@ -1,0 +1,264 @@
+"""What every plot is drawn with: a light axis, items painted in whole pixels, the selection cursor, and marks.
+
+The plots show one bar or cell a token, so edges that fall between pixels would shimmer as the plot scrolls. A
+`PixelItem` therefore knows where its data land in pixels and rounds them; its cost is bounded by the pixels shown,
+never by the number of tokens.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import ArrayLike, NDArray
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from widgets.palette import Theme
+
+Ticks = Callable[[float, float, float], list[tuple[float, str]]]
+"""(low, high, pixels) of an axis to its ticks: (value, text)."""
+
+_STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 2500, 5000, 10_000, 20_000, 50_000)
+
+
+def whole_ticks(spacing: float, always: Iterable[int] = ()) -> Ticks:
+    """Ticks at round whole numbers from 1 on, `spacing` pixels apart at least, and at `always` before all others."""
+    fixed = tuple(always)
+
+    def ticks(low: float, high: float, pixels: float) -> list[tuple[float, str]]:
+        per_unit = pixels / max(high - low, 1e-9)
+        step = next((s for s in _STEPS if s * per_unit >= spacing), _STEPS[-1])
+        first = int(np.ceil(max(low, 1) / step)) * step
+        chosen = [v for v in fixed if low <= v <= high]
+        for value in [*range(first, int(high) + 1, step), 1]:
+            if low <= value and all(abs(value - c) * per_unit >= spacing * 0.8 for c in chosen):
+                chosen.append(value)
+        return [(value, f"{value}") for value in sorted(chosen)]
+
+    return ticks
+
+
+class TextAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+    """Numbers without a line or tick strokes, and the axis' caption written level at its end.
+
+    A level caption reads faster than one on its side and leaves the plot that much wider.
+    """
+
+    def __init__(self, orientation: str, caption: str, ticks: Ticks) -> None:
+        super().__init__(orientation)
+        self.caption = caption
+        self._ticks = ticks
+        self._font = QFont()
+        self._colour = QColor()
+
+    def set_ticks(self, ticks: Ticks) -> None:
+        self._ticks = ticks
+        self.update()
+
+    def apply_theme(self, theme: Theme, font: QFont) -> None:
+        """Take over colours and font; the font decides the room that the axis takes."""
+        self._font = font
+        self._colour = QColor(theme.muted)
+        metrics = QFontMetricsF(font)
+        if self.orientation == "left":
+            self.setWidth(round(metrics.horizontalAdvance("token")) + 12)
+        else:
+            self.setHeight(round(metrics.height()) + 4)
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        return QRectF(super().boundingRect()).adjusted(-80 if self.orientation == "bottom" else 0, 0, 0, 0)
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        painter.setFont(self._font)
+        painter.setPen(self._colour)
+        self._paint_left(painter) if self.orientation == "left" else self._paint_bottom(painter)
+
+    def _paint_left(self, painter: QPainter) -> None:
+        (low, high), size = self.range, self.size()
+        height = QFontMetricsF(self._font).height()
+        room = QRectF(0, 0, size.width() - 6, height)
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        for value, text in self._ticks(low, high, size.height()):
+            y = (high - value) / (high - low) * size.height()
+            # The caption has the top to itself; a number half outside of the plot would be cut off.
+            if (height * 1.3 if self.caption else height * 0.4) <= y <= size.height() - height * 0.3:
+                painter.drawText(room.translated(0, y - height / 2), right, text)
+        painter.drawText(room, right, self.caption)
+
+    def _paint_bottom(self, painter: QPainter) -> None:
+        (low, high), size = self.range, self.size()
+        metrics = QFontMetricsF(self._font)
+        baseline = metrics.ascent() + 3
+        for value, text in self._ticks(low, high, size.width()):
+            x = (value - low) / (high - low) * size.width()
+            width = metrics.horizontalAdvance(text)
+            painter.drawText(QPointF(min(max(x - width / 2, 0), size.width() - width + 6), baseline), text)
+        # Under the other axis, where nothing else can be.
+        painter.drawText(QPointF(-6 - metrics.horizontalAdvance(self.caption), baseline), self.caption)
+
+
+@dataclass(frozen=True, slots=True)
+class Pixels:
+    """Where data coordinates land in the painter's pixels."""
+
+    x_scale: float
+    x_zero: float
+    y_scale: float
+    """Negative: values grow upwards."""
+    y_zero: float
+    area: QRectF
+    """The visible plot in pixels."""
+    ratio: float
+    """Physical pixels a logical one."""
+
+    def x(self, value: ArrayLike) -> NDArray[np.float64]:
+        return np.asarray(value, float) * self.x_scale + self.x_zero
+
+    def y(self, value: ArrayLike) -> NDArray[np.float64]:
+        return np.asarray(value, float) * self.y_scale + self.y_zero
+
+    def tokens(self, count: int) -> tuple[int, int]:
+        """First and one past the last of `count` 0-based tokens that are at least half in view."""
+        low, high = ((edge - self.x_zero) / self.x_scale for edge in (self.area.left(), self.area.right()))
+        return min(max(int(low) - 1, 0), count), min(max(int(high) + 1, 0), count)
+
+    def rect(self, left: float, right: float, bottom: float, top: float) -> QRectF:
+        """The whole-pixel rectangle of these data bounds."""
+        x0, x1 = np.round(self.x([left, right]))
+        y0, y1 = np.round(self.y([top, bottom]))
+        return QRectF(x0, y0, max(x1 - x0, 1.0), max(y1 - y0, 1.0))
+
+
+class PixelItem(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
+    """Fills the view and paints in pixels: override `draw`."""
+
+    def boundingRect(self) -> QRectF:
+        return QRectF(self.viewRect() or QRectF())
+
+    def viewRangeChanged(self) -> None:
+        super().viewRangeChanged()
+        self.prepareGeometryChange()
+
+    def viewTransformChanged(self) -> None:
+        super().viewTransformChanged()
+        self.prepareGeometryChange()
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        to_pixels = painter.worldTransform()
+        area = to_pixels.mapRect(self.boundingRect())
+        if area.width() < 1 or area.height() < 1:
+            return
+        ratio = painter.device().devicePixelRatioF()
+        pixels = Pixels(to_pixels.m11(), to_pixels.dx(), to_pixels.m22(), to_pixels.dy(), area, ratio)
+        painter.save()
+        painter.resetTransform()
+        try:
+            self.draw(painter, pixels)
+        except Exception:
+            # An exception that leaves a paint call takes the whole process down with it: report it from here.
+            sys.excepthook(*sys.exc_info())
+        painter.restore()
+
+    def draw(self, painter: QPainter, pixels: Pixels) -> None:
+        raise NotImplementedError
+
+    def apply_theme(self, theme: Theme) -> None:
+        raise NotImplementedError
+
+
+class Cursor(PixelItem):
+    """Marks a column (x ± ½), or one cell of it, as a filled band or as an outline."""
+
+    def __init__(self, filled: bool, role: str = "accent", widths: tuple[int, int] = (1, 2)) -> None:
+        super().__init__()
+        self._filled = filled
+        self._role = role
+        self._widths = widths
+        self._colour = QColor()
+        self._at: tuple[float | None, float | None] = (None, None)
+
+    def place(self, x: float | None, y: float | None = None) -> None:
+        """Mark the column at `x`, with the cell at `y` in it; None marks nothing."""
+        if (x, y) != self._at:
+            self._at = (x, y)
+            self.update()
+
+    def apply_theme(self, theme: Theme) -> None:
+        self._colour = QColor(theme.selection if self._filled else getattr(theme, self._role))
+        self.update()
+
+    def draw(self, painter: QPainter, pixels: Pixels) -> None:
+        x, y = self._at
+        if x is None:
+            return
+        column = pixels.rect(x - 0.5, x + 0.5, 0, 1)
+        column.setTop(pixels.area.top())
+        column.setBottom(pixels.area.bottom())
+        if column.width() < 3:  # a column thinner than that would be all outline
+            column.adjust(-1, 0, 1, 0)
+        if self._filled:
+            painter.fillRect(column, self._colour)
+            return
+        outline(painter, column.adjusted(0, -2, 0, 2), self._colour, self._widths[0])
+        if y is not None:
+            outline(painter, pixels.rect(x - 0.5, x + 0.5, y - 0.5, y + 0.5), self._colour, self._widths[1])
+
+
+def outline(painter: QPainter, rect: QRectF, colour: QColor, width: int) -> None:
+    """A frame of whole pixels just outside of `rect`."""
+    outer = rect.adjusted(-width, -width, width, width)
+    painter.fillRect(QRectF(outer.left(), outer.top(), outer.width(), width), colour)
+    painter.fillRect(QRectF(outer.left(), rect.bottom(), outer.width(), width), colour)
+    painter.fillRect(QRectF(outer.left(), rect.top(), width, rect.height()), colour)
+    painter.fillRect(QRectF(rect.right(), rect.top(), width, rect.height()), colour)
+
+
+def points(x: ArrayLike, y: ArrayLike) -> list[QPointF]:
+    """The points (x, y) as Qt wants them."""
+    pairs = zip(np.asarray(x, float).tolist(), np.asarray(y, float).tolist(), strict=True)
+    return [QPointF(a, b) for a, b in pairs]
+
+
+def draw_dots(
+    painter: QPainter, at: list[QPointF], size: float, fill: QColor, halo: QColor, square: bool = False
+) -> None:
+    """Round or square marks with a dark or light rim, so that they stand out from any colour below."""
+    if not at:
+        return
+    cap = Qt.PenCapStyle.SquareCap if square else Qt.PenCapStyle.RoundCap
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, not square)
+    for width, colour in ((size + 2, halo), (size, fill)):
+        painter.setPen(QPen(colour, width, Qt.PenStyle.SolidLine, cap))
+        painter.drawPoints(QPolygonF(at))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+
+def draw_triangles(painter: QPainter, at: list[QPointF], size: float, fill: QColor, halo: QColor) -> None:
+    """Upward triangles with a rim."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setPen(QPen(halo, 1))
+    painter.setBrush(fill)
+    half = size / 2
+    for point in at:
+        x, y = point.x(), point.y()
+        corners = (QPointF(x - half, y + half * 0.8), QPointF(x + half, y + half * 0.8), QPointF(x, y - half))
+        painter.drawPolygon(QPolygonF(corners))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+
+def draw_refusals(painter: QPainter, at: list[QPointF], size: float, colour: QColor) -> None:
+    """⊘: a circle with a slash, which no other mark resembles even where colours fail."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setPen(QPen(colour, 1.4))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    reach, slash = size / 2, size / 2 * 0.7
+    for point in at:
+        painter.drawEllipse(point, reach, reach)
+        painter.drawLine(QLineF(point.x() - slash, point.y() + slash, point.x() + slash, point.y() - slash))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)

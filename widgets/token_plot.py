@@ -1,0 +1,185 @@
+"""A plot over generated tokens: it follows the newest one until the user looks elsewhere."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QToolButton, QWidget
+
+from widgets.palette import Theme
+from widgets.plot_base import PlotView
+from widgets.plot_items import Cursor, whole_ticks
+from widgets.selection import Selection
+
+FEWEST = 24
+"""How many tokens the plot has room for at least, so that the first ones are not walls."""
+
+TOKEN_PIXELS = 3.5
+"""The least width of a token while following; older ones leave to the left beyond that."""
+
+_PAGE = 10
+_MOVES = {
+    Qt.Key.Key_Left: -1,
+    Qt.Key.Key_Right: 1,
+    Qt.Key.Key_PageUp: -_PAGE,
+    Qt.Key.Key_PageDown: _PAGE,
+}
+_ZOOMS = {Qt.Key.Key_Plus: 0.8, Qt.Key.Key_Equal: 0.8, Qt.Key.Key_Minus: 1.25}
+
+
+class TokenPlot(PlotView):
+    """x is the token as shown, counted from 1; each token spans ± ½.
+
+    Dragging and the wheel pan and zoom, + and − zoom, and a double click or 0 shows the newest tokens again.
+    """
+
+    def __init__(self, name: str, y_caption: str, parent: QWidget | None = None) -> None:
+        super().__init__(name, ("token", y_caption), (whole_ticks(52), whole_ticks(24)), parent)
+        self.count = 0
+        """How many tokens are shown, one in flight included."""
+        self.following = True
+        self.view.setMouseEnabled(x=True, y=False)
+        self.view.sigRangeChangedManually.connect(self._on_moved_by_hand)
+        self.band, self.frame = Cursor(filled=True), Cursor(filled=False)
+        self.pointer = Cursor(filled=False, role="muted", widths=(0, 1))
+        for item, depth in ((self.band, -10), (self.pointer, 20), (self.frame, 21)):
+            self.add(item, depth)
+        self._follow_button = QToolButton(self)
+        self._follow_button.setText("newest ⇥")
+        self._follow_button.setToolTip("Follow the newest token again (double click, or 0)")
+        self._follow_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._follow_button.clicked.connect(self.follow)
+        self._follow_button.hide()
+        self._span = (0.0, 0.0)
+
+    def set_count(self, count: int) -> None:
+        """There are so many tokens now."""
+        shrunk = count < self.count
+        self.count = count
+        if self.following or shrunk:
+            self.follow()
+        else:
+            self._limit()
+
+    def follow(self) -> None:
+        """Show the newest tokens, now and as they come."""
+        self.following = True
+        self._follow_button.hide()
+        low, high = followed_range(self.count, self._capacity())
+        self._limit()
+        self._show(low, high)
+
+    def token_at(self, x: float) -> int | None:
+        """The 0-based token at this place; None beside the tokens."""
+        token = math.floor(x - 0.5)
+        return token if 0 <= token < self.count else None
+
+    def step(self, key: Qt.Key) -> Selection | None:
+        if key in _ZOOMS:
+            self._zoom(_ZOOMS[key])
+        elif key == Qt.Key.Key_0:
+            self.follow()
+        if self.count == 0:
+            return None
+        token = self._stepped_token(key)
+        return None if token is None else Selection(token, self.selection.layer)
+
+    def _stepped_token(self, key: Qt.Key) -> int | None:
+        last, now = self.count - 1, self.selection.token
+        if key == Qt.Key.Key_Home:
+            return 0
+        if key == Qt.Key.Key_End:
+            return last
+        if key not in _MOVES:
+            return None
+        return last if now is None else min(max(now + _MOVES[key], 0), last)
+
+    def show_selection(self) -> None:
+        token = self.selection.token
+        at = None if token is None or token >= self.count else token + 1.0
+        layer = None if self.selection.layer is None else self.selection.layer + 1.0
+        self.band.place(at)
+        self.frame.place(at, layer)
+        if at is not None:
+            self._reveal(at)
+
+    def hover(self, x: float | None, y: float | None) -> None:
+        token = None if x is None else self.token_at(x)
+        self.pointer.place(None if token is None else token + 1.0)
+
+    def double_clicked(self) -> None:
+        self.follow()
+
+    def apply_theme(self, theme: Theme) -> None:
+        super().apply_theme(theme)
+        self._follow_button.adjustSize()
+        self._place_button()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_button()
+
+    def _fit(self) -> None:
+        super()._fit()
+        if self.following:
+            self.follow()
+
+    def _place_button(self) -> None:
+        size = self._follow_button.sizeHint()
+        self._follow_button.setGeometry(self.width() - size.width() - 8, 6, size.width(), size.height())
+
+    def _capacity(self) -> int:
+        return max(FEWEST, int(self.view.width() / TOKEN_PIXELS))
+
+    def _limit(self) -> None:
+        end = max(followed_range(self.count, self._capacity())[1], self.count + 0.5)
+        self.view.setLimits(xMin=0.5, xMax=end, minXRange=8)
+
+    def _show(self, low: float, high: float) -> None:
+        if (low, high) != tuple(self.view.viewRange()[0]):
+            self.view.setXRange(low, high, padding=0)
+
+    def _reveal(self, x: float) -> None:
+        low, high = self.view.viewRange()[0]
+        if low <= x - 0.5 and x + 0.5 <= high:
+            return
+        newest_low, newest_high = followed_range(self.count, self._capacity())
+        if newest_low < x < newest_high:
+            self.follow()
+            return
+        self._leave_newest()
+        half = (high - low) / 2
+        middle = min(max(x, 0.5 + half), self.count + 0.5 - half)
+        self._show(middle - half, middle + half)
+
+    def _zoom(self, factor: float) -> None:
+        low, high = self.view.viewRange()[0]
+        at = self.selection.token
+        centre = (low + high) / 2 if at is None or not low <= at + 1 <= high else at + 1
+        self._leave_newest()
+        self._show(centre - (centre - low) * factor, centre + (high - centre) * factor)
+
+    def _on_moved_by_hand(self, _axes: object) -> None:
+        self._leave_newest()
+
+    def _leave_newest(self) -> None:
+        self.following = False
+        self._follow_button.show()
+        self._follow_button.raise_()
+
+
+def followed_range(count: int, capacity: int) -> tuple[float, float]:
+    """The x range that shows the newest tokens, at most `capacity` of them.
+
+    It moves in strides: a picture that shifts with every token could not be read while it grows.
+    """
+    if count <= capacity:
+        room = FEWEST
+        while room < count:
+            room = math.ceil(room * 1.5)
+        return 0.5, min(room, capacity) + 0.5
+    stride = max(capacity // 8, 1)
+    end = math.ceil(count / stride) * stride
+    return end - capacity + 0.5, end + 0.5
