@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.commands import console, options
+from app.commands import console, fitting, options
 from core.config import DType, Policy, RunSettings
 from core.errors import UserError
 from core.progress import Progress
@@ -29,6 +29,8 @@ OUR_PROMPTS = (
     "Rewrite this politely: Send me the report by noon, I am tired of waiting.",
 )
 """One each of: explanation, arithmetic, code, story, list, rewriting."""
+
+_POLICIES = (Policy.DENSE, Policy.SPECEE_T1, Policy.SPECEE_T1T2)
 
 
 def add_parser(commands: options.Commands) -> None:
@@ -73,7 +75,7 @@ def bench(arguments: argparse.Namespace) -> int:
     if arguments.window:
         from app.commands import window_bench
 
-        return window_bench.bench(arguments)
+        return window_bench.bench_window(arguments)
     return _bench_engine(arguments)
 
 
@@ -103,12 +105,10 @@ def _open(arguments: argparse.Namespace, dtype: str | None, report: Report, canc
 def _contenders(opened: Opened, arguments: argparse.Namespace) -> list[Contender]:
     from app.commands.bench_contest import EngineContender, GenerateContender
 
-    policies = [policy for policy in Policy if opened.parts is not None or not policy.needs_parts]
-    ours = [
-        EngineContender(opened, RunSettings(policy=policy, max_new_tokens=arguments.max_new_tokens))
-        for policy in policies
-    ]
-    return [GenerateContender(opened, arguments.max_new_tokens), *ours]
+    most, depth = arguments.max_new_tokens, opened.model.info.depth
+    policies = [policy for policy in _POLICIES if opened.parts is not None or not policy.needs_parts]
+    settings = [fitting.shrink(RunSettings(policy=policy, max_new_tokens=most), depth) for policy in policies]
+    return [GenerateContender(opened, most), *(EngineContender(opened, each) for each in settings)]
 
 
 def _same_tokens(

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import torch
 from transformers import AutoModelForCausalLM, GenerationConfig
+from transformers.utils.logging import disable_progress_bar
 
 from app.commands.opening import Opened
 from core.config import RunSettings
@@ -87,6 +88,7 @@ class GenerateContender:
 
     def __init__(self, opened: Opened, max_new_tokens: int) -> None:
         info = opened.model.info
+        disable_progress_bar()
         self._engine = Engine(opened.model)
         self._depth = info.depth
         model = AutoModelForCausalLM.from_pretrained(

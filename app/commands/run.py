@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.commands import console, options
+from app.commands import console, fitting, options
 from core.config import DType, KVPolicy, Policy, RunSettings
 from core.errors import UserError
 
@@ -146,11 +146,10 @@ def _fit_depth(settings: RunSettings, depth: int, arguments: argparse.Namespace)
     Raises:
         UserError: it does not.
     """
-    names = [name for name in ("radius", "offline_layers") if getattr(arguments, name) is None]
-    shrunk = {name: min(getattr(settings.scheduler, name), depth - 1) for name in names}
-    fitting = dataclasses.replace(settings, scheduler=dataclasses.replace(settings.scheduler, **shrunk))
-    fitting.check_against(depth)
-    return fitting
+    not_given = [name for name in fitting.DEPTH_BOUND if getattr(arguments, name) is None]
+    fitted = fitting.shrink(settings, depth, not_given)
+    fitted.check_against(depth)
+    return fitted
 
 
 def _follow(events: Iterable[Event], *, echo: bool, remark: str | None) -> Trace:

@@ -1,38 +1,36 @@
-"""What the window's bench listens to: the first paint, and the gaps of a 16 ms timer on the GUI thread."""
+"""The window's bench from inside: opens the real window, lets it load and generate, and times the GUI thread."""
 
 from __future__ import annotations
 
+import json
+import sys
+import tempfile
+import time
 from time import perf_counter
+from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QWidget
+import numpy as np
+from PySide6.QtCore import QObject, QSettings, Qt, QTimer, Slot
+from PySide6.QtWidgets import QApplication
+
+from app.application import make_application, open_window
+from app.commands import fitting
+from app.failure import Failure
+from app.loader import LoadedSummary
+from app.main_window import MainWindow
+from app.run_control import RunState
+from app.settings import Preferences
+from core.analysis.summaries import tokens_per_second
+from core.config import DType, Policy, RunSettings
 
 TICK_MS = 16
-
-
-class FirstPaint(QObject):
-    """Tells when a window has been painted for the first time. Install it as the application's event filter."""
-
-    painted = Signal()
-
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self._seen = False
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Sees every event of the application and holds up none."""
-        is_first = not self._seen and event.type() == QEvent.Type.Paint
-        if is_first and isinstance(watched, QWidget) and watched.isWindow():
-            self._seen = True
-            # Said once the event is over: then the picture is made.
-            QTimer.singleShot(0, self.painted.emit)
-        return False
+WORST = 5
 
 
 class GapMeter(QObject):
     """Measures how long the GUI thread keeps a precise 16 ms timer waiting."""
 
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._gaps: list[float] = []
         self._last = perf_counter()
@@ -56,3 +54,117 @@ class GapMeter(QObject):
         now = perf_counter()
         self._gaps.append((now - self._last) * 1000)
         self._last = now
+
+
+class Probe(QObject):
+    """Takes the window through first paint, loading, rest and one run after the other, and quits."""
+
+    def __init__(self, window: MainWindow, wanted: dict[str, Any]) -> None:
+        super().__init__(window)
+        self.failure: Failure | None = None
+        self.figures: dict[str, Any] = {"platform": QApplication.platformName(), "tokens": 0}
+        self._window, self._session, self._wanted = window, window.session, wanted
+        self._prompts = list(wanted["prompts"])
+        self._speeds: list[float] = []
+        self._meter = GapMeter(self)
+        self._settings = RunSettings()
+        window.shown.connect(self._painted)
+        self._session.model_changed.connect(self._loaded)
+        self._session.state_changed.connect(self._moved)
+        self._session.failed.connect(self._failed)
+
+    @Slot()
+    def _painted(self) -> None:
+        self.figures["first_paint_s"] = time.time() - self._wanted["started_at"]
+        self._meter.start()
+
+    @Slot(object)
+    def _loaded(self, summary: LoadedSummary) -> None:
+        gaps = sorted(self._meter.take(), reverse=True)
+        self.figures |= {"load_stall_ms": gaps[0], "load_stalls_ms": gaps[:WORST]}
+        info = summary.info
+        self._settings = settings_for(summary, self._wanted["max_new_tokens"])
+        self.figures |= {"model": info.name, "dtype": info.dtype, "threads": info.threads}
+        self.figures["policy"] = self._settings.policy.value
+        QTimer.singleShot(self._wanted["settle_ms"], self._rest)
+
+    @Slot()
+    def _rest(self) -> None:
+        self._meter.start()
+        QTimer.singleShot(self._wanted["rest_ms"], self._rested)
+
+    @Slot()
+    def _rested(self) -> None:
+        self.figures["idle_gap_p99_ms"] = p99(self._meter.take())
+        self._meter.start()
+        self._run_next()
+
+    @Slot()
+    def _run_next(self) -> None:
+        if self._prompts:
+            self._session.run(self._prompts.pop(0), self._settings)
+        else:
+            self._finish()
+
+    @Slot(object)
+    def _moved(self, state: RunState) -> None:
+        trace = self._session.trace
+        if state is not RunState.FINISHED or trace is None:
+            return
+        self.figures["tokens"] += trace.emitted_count
+        self._speeds.append(tokens_per_second(trace) or 0.0)
+        QTimer.singleShot(0, self._run_next)
+
+    def _finish(self) -> None:
+        gaps = self._meter.take()
+        self.figures |= {"gap_p99_ms": p99(gaps), "gap_max_ms": max(gaps), "gaps": len(gaps)}
+        self.figures["tokens_per_second"] = float(np.median(self._speeds))
+        self._window.close()
+        QApplication.quit()
+
+    @Slot(object)
+    def _failed(self, failure: Failure) -> None:
+        self.failure = failure
+        QApplication.quit()
+
+
+def settings_for(summary: LoadedSummary, max_new_tokens: int) -> RunSettings:
+    """The defaults, as far as the model goes: dense without parts, M and r no deeper than it is."""
+    policy = Policy.SPECEE_T1T2 if summary.has_parts else Policy.DENSE
+    return fitting.shrink(RunSettings(policy=policy, max_new_tokens=max_new_tokens), summary.info.depth)
+
+
+def p99(gaps: list[float]) -> float:
+    """The 99th percentile."""
+    return float(np.percentile(gaps, 99))
+
+
+def main(order: str) -> int:
+    """Do what the JSON object `order` says and print the figures as one; exit code 2 with a sentence on failure."""
+    wanted = json.loads(order)
+    with tempfile.TemporaryDirectory() as folder:
+        keep_settings_in(folder)
+        probe = _measured(wanted)
+    if probe.failure is not None:
+        print(probe.failure.details or probe.failure.sentence, file=sys.stderr)
+        return 2 if probe.failure.user_error else 1
+    print(json.dumps(probe.figures))
+    return 0
+
+
+def keep_settings_in(folder: str) -> None:
+    """Let this process neither read nor change what the user chose."""
+    QSettings.setDefaultFormat(QSettings.Format.IniFormat)
+    QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, folder)
+
+
+def _measured(wanted: dict[str, Any]) -> Probe:
+    application = make_application()
+    preferences = Preferences()
+    preferences.dtype = DType(wanted["dtype"]) if wanted["dtype"] else None
+    preferences.threads = wanted["threads"]
+    window = open_window(application, wanted["model"])
+    probe = Probe(window, wanted)
+    application.exec()
+    window.session.close()
+    return probe

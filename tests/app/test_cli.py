@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app import cli
+from app import cli, loader
 from core.errors import UserError
 from core.version import version
 
@@ -36,7 +36,7 @@ BAD_INPUT = {
     "r negative": ["run", "--prompt", "x", "--radius", "-1"],
     "M negative": ["run", "--prompt", "x", "--offline-layers", "-1"],
     "unknown policy": ["run", "--prompt", "x", "--policy", "brave"],
-    "unknown KV policy": ["run", "--prompt", "x", "--kv-policy", "propagate"],
+    "unknown KV policy": ["run", "--prompt", "x", "--kv-policy", "forget"],
     "unknown dtype": ["run", "--prompt", "x", "--dtype", "int8"],
     "no threads": ["run", "--prompt", "x", "--threads", "0"],
     "absurdly many threads": ["run", "--prompt", "x", "--threads", "9" * 5000],
@@ -57,7 +57,11 @@ BAD_INPUT = {
 
 
 @pytest.mark.parametrize("argv", BAD_INPUT.values(), ids=BAD_INPUT.keys())
-def test_that_bad_input_gets_exit_code_2_and_one_sentence(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_that_bad_input_gets_exit_code_2_and_one_sentence(
+    argv: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A mistake that went unnoticed would fetch a model here.
+    monkeypatch.setattr(loader, "load_engine", lambda *_: pytest.fail("it was let through"))
     assert cli.main(argv) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -71,7 +75,7 @@ def test_that_bad_input_gets_exit_code_2_and_one_sentence(argv: list[str], capsy
     ("argv", "sentence"),
     [
         (["run", "--prompt", "x", "--threshold", "abc"], "The threshold is 'abc'; it must be a number."),
-        (["run", "--prompt", "x", "--policy", "t3"], "The policy is 't3'; choose dense, specee-t1 or specee-t1t2."),
+        (["run", "--prompt", "x", "--dtype", "int8"], "The dtype is 'int8'; choose float32, bfloat16 or float16."),
         (["dance"], "There is no command 'dance'; `specee-viewer --help` lists what it takes."),
         (["run"], "--prompt is missing; `specee-viewer run --help` lists what it takes."),
     ],

@@ -14,7 +14,7 @@ import pytest
 
 from app import cli, loader
 from app.commands import console
-from core.config import DType, Policy, RunSettings, SchedulerSettings
+from core.config import DType, KVPolicy, Policy, RunSettings, SchedulerSettings
 from core.errors import UserError
 from core.progress import Cancelled, Progress, Report, check
 from core.trace.events import (
@@ -197,15 +197,13 @@ def test_that_flags_reach_the_loader_and_the_engine(monkeypatch: pytest.MonkeyPa
     assert engine.requests == [
         loader.ModelRequest(ref="here", dtype=DType.BFLOAT16, threads=3, parts_folder=tmp_path, fetch=True)
     ]
-    assert engine.settings == RunSettings.from_json(
-        {
-            "policy": "specee-t1",
-            "threshold": 0.75,
-            "scheduler": {"window": 7, "radius": 1, "offline_layers": 2, "distinct": False},
-            "kv_policy": "hole",
-            "max_new_tokens": 9,
-            "chat_template": False,
-        }
+    assert engine.settings == RunSettings(
+        policy=Policy.SPECEE_T1,
+        threshold=0.75,
+        scheduler=SchedulerSettings(window=7, radius=1, offline_layers=2),
+        kv_policy=KVPolicy.HOLE,
+        max_new_tokens=9,
+        chat_template=False,
     )
 
 
