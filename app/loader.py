@@ -147,23 +147,15 @@ def _folder(request: ModelRequest, report: Report, cancel: threading.Event) -> P
     from core.model import store
 
     models = store.ModelStore()
-    ready = models.find(request.ref)
+    ref = request.ref
+    ready = models.find(ref)
     if ready is not None:
         return ready
-    if not request.fetch and not _is_local(request.ref):
-        is_default = request.ref == DEFAULT_MODEL
-        raise ModelMissing(
-            request.ref,
-            store.DEFAULT_SIZE if is_default else None,
-            store.DEFAULT_LICENCE if is_default else "",
-        )
-    return models.resolve(request.ref, report, cancel)
-
-
-def _is_local(ref: str) -> bool:
-    """Whether `ref` is meant as a path: what is wrong with it is then for the store to say."""
-    path = Path(ref).expanduser()
-    return path.exists() or path.is_absolute() or ref.startswith((".", "~")) or path.suffix.lower() == ".gguf"
+    is_default = ref.casefold() == DEFAULT_MODEL
+    is_remote = (is_default or store.HUB_ID.fullmatch(ref)) and not Path(ref).expanduser().exists()
+    if is_remote and not request.fetch:
+        raise ModelMissing(ref, store.DEFAULT_SIZE if is_default else None, store.DEFAULT_LICENCE if is_default else "")
+    return models.resolve(ref, report, cancel)
 
 
 def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading.Event) -> LoadedEngine:
@@ -191,7 +183,7 @@ def _parts(model: LoadedModel, folder: Path | None) -> tuple[TrainedParts | None
     from core.exits.parts import find_parts, load_parts
 
     if folder is not None:
-        return load_parts(folder, model), ""
+        return load_parts(find_parts(model.info, folder) or folder, model), ""
     found = find_parts(model.info)
     if found is None:
         return None, (
