@@ -44,6 +44,8 @@ class ChipPainter:
         self.font = _fixed(font)
         self.small = QFont(font)
         self.small.setPointSizeF(font.pointSizeF() * SMALL)
+        # Between the card and what stands out from it: on the latter alone, small amber text is too faint in light.
+        self.fill = mixed(theme.raised, theme.surface, 0.5)
         self._metrics, self._small_metrics = QFontMetrics(self.font), QFontMetrics(self.small)
         # Fonts that stand in for missing letters are often taller than the one asked for.
         self._text_height = math.ceil(self._metrics.height() * 1.15)
@@ -68,7 +70,7 @@ class ChipPainter:
     def paint(self, painter: QPainter, rect: QRect, chip: ChipState) -> None:
         shape = QPainterPath()
         shape.addRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
-        painter.fillPath(shape, QColor(self.theme.selection if chip.selected else self.theme.raised))
+        painter.fillPath(shape, QColor(self.theme.selection if chip.selected else self.fill))
         painter.save()
         painter.setClipPath(shape)
         self._paint_bar(painter, rect, chip)

@@ -108,7 +108,7 @@ def stylesheet(theme: Theme, font_point_size: float) -> str:
         accent_hover=mixed(theme.accent, theme.text, 0.18),
         accent_pressed=mixed(theme.accent, theme.window, 0.18),
         on_accent=theme.on_accent,
-        caution=theme.caution,
+        caution=mixed(theme.caution, theme.text, 0.1),
         wrong=theme.wrong,
         selection=theme.selection,
         small=f"{font_point_size * SMALL:.2f}",

@@ -256,6 +256,9 @@ class TokenStrip(QAbstractScrollArea):
         if box is not None and event.button() is Qt.MouseButton.LeftButton:
             self.selected.emit(Selection(box))
 
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        event.accept()  # It belongs to the press, which was taken.
+
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self._hover(self._box_under(event.position().toPoint()))
 

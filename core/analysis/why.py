@@ -15,7 +15,7 @@ import numpy as np
 from core.analysis import schedule_words
 from core.analysis.summaries import refusals
 from core.analysis.wording import bold, compared, counted, joined, share, token_text
-from core.config import RunSettings
+from core.config import Policy, RunSettings
 from core.trace.events import ExitReason, Verified
 from core.trace.trace import TokenRecord, Trace
 
@@ -68,9 +68,7 @@ class _Story:
         if not self.record.emitted:
             return joined(self._in_flight(), schedule_words.active_set(self.record, self.settings), self._tally())
         if not self.settings.policy.needs_parts:
-            return joined(
-                f"{self.name} ran all {bold(self.depth)} layers: the dense policy asks no predictor.", self._times()
-            )
+            return joined(self._left(), f"The {self.settings.policy.value} policy asks no predictor.", self._times())
         return joined(
             self._left(),
             schedule_words.active_set(self.record, self.settings),
@@ -99,7 +97,8 @@ class _Story:
         if at < self.depth:
             saved = counted(self.depth - at, "layer")
             return f"{self.name} left after {bold(f'layer {at}')} of {bold(self.depth)}: {saved} saved."
-        return f"{self.name} ran all {bold(self.depth)} layers: {self._why_to_the_end()}."
+        because = f": {self._why_to_the_end()}" if self.settings.policy.needs_parts else ""
+        return f"{self.name} ran all {bold(self.depth)} layers{because}."
 
     def _why_to_the_end(self) -> str:
         record, threshold = self.record, self.settings.threshold
@@ -163,12 +162,21 @@ class _Story:
         if layer >= record.layers_run:
             return self._never_or_not_yet(layer, name)
         if not self.settings.policy.needs_parts:
-            return f"{name} ran for {self.name}; the dense policy asks no predictor and always runs to full depth."
+            return self._without_predictors(layer, name)
         if layer == self.depth - 1:
             return joined(f"{name} is the last: it needs no predictor and always ends the pass.", self._last_layer())
         if not record.evaluated[layer]:
             return f"{name} ran without its predictor{schedule_words.why_not(record, layer, self.settings)}."
         return joined(self._decision(layer, name), schedule_words.why_watched(record, layer, self.settings))
+
+    def _without_predictors(self, layer: int, name: str) -> str:
+        emitted, policy = self.record.emitted, self.settings.policy
+        if policy is Policy.DENSE:
+            return f"{name} ran for {self.name}; the dense policy asks no predictor and always runs to full depth."
+        if emitted and layer + 1 == emitted.exit_layer < self.depth:
+            saved = counted(self.depth - emitted.exit_layer, "layer")
+            return f"{name}: the {policy.value} policy left here with {self.name} → {bold('exit')}, {saved} saved."
+        return f"{name} ran for {self.name}; the {policy.value} policy asks no predictor."
 
     def _never_or_not_yet(self, layer: int, name: str) -> str:
         emitted = self.record.emitted

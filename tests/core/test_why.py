@@ -41,7 +41,7 @@ def an_early_exit() -> Trace:
         verified(3, 19, " a", -1, 0.02),
         [layer_run(3, 20, 0.1), layer_run(3, 21, 0.3), layer_run(3, 22, 0.71)],
         verified(3, 22, " blue", 1),
-        emitted(3, " blue", 23, times=StageTimes(0.002, 0.02, 0.003, 0.004, 0.0295)),
+        emitted(3, " blue", 23, times=StageTimes(0.002, 0.02, 0.003, 0.004, total=0.0295)),
     )
 
 
@@ -160,7 +160,7 @@ def test_that_prefill_under_way_promises_nothing_but_full_depth() -> None:
 @pytest.mark.parametrize(
     ("layer", "said"),
     [
-        (None, "Token 2 ‘ sky’ ran all 30 layers: the dense policy asks no predictor."),
+        (None, "Token 2 ‘ sky’ ran all 30 layers. The dense policy asks no predictor."),
         (11, "Layer 12 ran for Token 2 ‘ sky’; the dense policy asks no predictor and always runs to full depth."),
     ],
 )

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QColor, QIcon, QPalette
+from PySide6.QtWidgets import QApplication, QDoubleSpinBox, QLineEdit
+from pytestqt.qtbot import QtBot
+
+from widgets import theme as themes
+from widgets.palette import DARK, LIGHT, Theme
+
+BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+
+
+@pytest.fixture
+def styled(qapp: QApplication) -> Iterator[QApplication]:
+    yield qapp
+    qapp.setStyleSheet("")
+    qapp.setPalette(QPalette())
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast ratio of WCAG 2.2, 1…21."""
+    light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = (QColor(colour).redF(), QColor(colour).greenF(), QColor(colour).blueF())
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@BOTH
+def test_that_every_image_of_the_stylesheet_is_there_and_can_be_drawn(qapp: QApplication, theme: Theme) -> None:
+    images = set(re.findall(r'url\("([^"]+)"\)', themes.stylesheet(theme, 10)))
+    assert len(images) == 3
+    for image in images:
+        assert Path(image).is_file()
+        assert not QIcon(image).pixmap(12, 12).isNull()
+
+
+@BOTH
+def test_that_no_placeholder_is_left_in_the_stylesheet(theme: Theme) -> None:
+    assert "$" not in themes.stylesheet(theme, 10)
+
+
+def test_that_small_text_follows_the_applications_font() -> None:
+    assert "font-size: 8.80pt" in themes.stylesheet(DARK, 10)
+    assert "font-size: 17.60pt" in themes.stylesheet(DARK, 20)
+
+
+@BOTH
+def test_that_text_can_be_read_on_every_surface(theme: Theme) -> None:
+    for surface in (theme.window, theme.surface, theme.raised):
+        for text in (theme.text, theme.muted, theme.wrong, themes.mixed(theme.caution, theme.text, 0.1)):
+            assert contrast(text, surface) >= 4.5
+    assert contrast(theme.text, theme.selection) >= 4.5
+    assert contrast(theme.on_accent, theme.accent) >= 4.5
+
+
+@BOTH
+def test_that_the_palette_and_the_stylesheet_change_together(styled: QApplication, theme: Theme) -> None:
+    themes.apply(styled, theme)
+    assert styled.palette().color(QPalette.ColorRole.Window).name() == theme.window
+    assert theme.surface in styled.styleSheet()
+
+
+def test_that_mixing_starts_at_the_first_colour_and_ends_at_the_second() -> None:
+    assert themes.mixed("#000000", "#ffffff", 0) == "#000000"
+    assert themes.mixed("#000000", "#ffffff", 0.5) == "#808080"
+    assert themes.mixed("#000000", "#ffffff", 1) == "#ffffff"
+
+
+def test_that_a_padded_spin_box_sets_its_number_off_from_the_frame(qtbot: QtBot) -> None:
+    box = QDoubleSpinBox()
+    qtbot.addWidget(box)
+    themes.pad(box)
+    editor = box.findChild(QLineEdit)
+    assert editor is not None
+    assert editor.textMargins().left() > 0

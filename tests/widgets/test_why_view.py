@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+from PySide6.QtGui import QGuiApplication, QTextCursor
+from PySide6.QtWidgets import QTextEdit
+from pytestqt.qtbot import QtBot
+
+from widgets.palette import DARK, LIGHT
+from widgets.why_view import WhyView
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> WhyView:
+    view = WhyView()
+    qtbot.addWidget(view)
+    view.resize(400, 80)
+    view.show()
+    return view
+
+
+def editor(view: WhyView) -> QTextEdit:
+    found = view.findChild(QTextEdit)
+    assert found is not None
+    return found
+
+
+def test_that_the_copy_is_plain_text_with_ordinary_spaces(view: WhyView) -> None:
+    view.set_text("<b>Layer 23</b>: score <b>0.71</b> &gt; <b>0.50</b>, says <b>‘\u00a0blue’</b>")
+    view.copy_action.trigger()
+    assert QGuiApplication.clipboard().text() == "Layer 23: score 0.71 > 0.50, says ‘ blue’"
+    assert view.copy_action.text() == "Copied ✓"
+
+
+def test_that_there_is_nothing_to_copy_until_there_is_a_paragraph(view: WhyView) -> None:
+    assert not view.copy_action.isEnabled()
+    view.set_text("<b>Token 1</b>")
+    assert view.copy_action.isEnabled()
+    view.clear()
+    assert not view.copy_action.isEnabled()
+    assert view.text() == ""
+
+
+def test_that_the_text_cannot_be_edited_and_tab_leaves_it(view: WhyView) -> None:
+    assert editor(view).isReadOnly()
+    assert editor(view).tabChangesFocus()
+
+
+def test_that_setting_the_same_paragraph_again_keeps_what_the_reader_selected(view: WhyView) -> None:
+    view.set_text("<b>Token 1</b> comes from prefill.")
+    editor(view).selectAll()
+    view.set_text("<b>Token 1</b> comes from prefill.")
+    assert editor(view).textCursor().hasSelection()
+    view.set_text("<b>Token 2</b>")
+    assert not editor(view).textCursor().hasSelection()
+
+
+def test_that_numbers_stand_out_from_the_words_in_both_themes(view: WhyView) -> None:
+    view.set_text("word <b>12</b>")
+    for theme in (DARK, LIGHT):
+        view.apply_theme(theme)
+        cursor = QTextCursor(editor(view).document())
+        cursor.setPosition(2)
+        words = cursor.charFormat()
+        cursor.setPosition(7)
+        number = cursor.charFormat()
+        assert number.fontWeight() > words.fontWeight()
+        assert number.foreground().color().name() == theme.text
+        assert words.foreground().color().name() != theme.text
+
+
+def test_that_a_screen_reader_gets_the_paragraph(view: WhyView) -> None:
+    view.set_text("<b>Layer 3</b> ran.")
+    assert editor(view).accessibleDescription() == "Layer 3 ran."
