@@ -102,7 +102,7 @@ class GenerateContender:
 
     @torch.inference_mode()
     def take_turn(self, prompt: str) -> Turn:
-        ids = torch.tensor([self._engine.prompt_ids(prompt, chat_template=True)], device=self._model.device)
+        ids = torch.tensor([encode_prompt(self._engine.model, prompt, chat_template=True)], device=self._model.device)
         streamer = _StampingStreamer()
         output = self._model.generate(ids, attention_mask=torch.ones_like(ids), streamer=streamer)
         made = tuple(output[0, ids.shape[1] :].tolist())

@@ -146,7 +146,7 @@ def _figure(value: float | None, form: str) -> str:
 
 def _floor_line(measured: dict[str, Any]) -> str:
     return (
-        f"Reading a token's {measured['bytes_per_token'] / 1e6:.0f} MB of weights at the "
+        f"Reading a token's {measured['bytes_per_token'] / 1e6:.3g} MB of weights at the "
         f"{measured['memory_bytes_per_second'] / 1e9:.1f} GB/s that this machine's memory gives allows "
         f"{measured['floor_tokens_per_second']:.0f} tokens/s."
     )

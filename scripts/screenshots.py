@@ -1,0 +1,199 @@
+"""Make the README's pictures: the real window, off screen, on a real run of the default model.
+
+    python -m scripts.screenshots            # into docs/images
+    python -m scripts.screenshots --out DIR --model REF
+
+Writes one picture a state and theme: the finished run as `window-dark.png` and `window-light.png`, the others as
+`window-dark-loading.png` and so on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QEventLoop, QPoint, Qt
+from PySide6.QtGui import QPainter, QPixmap
+from PySide6.QtWidgets import QApplication, QDialog
+
+from app.application import make_application
+from app.commands import fitting
+from app.commands.window_probe import keep_settings_in
+from app.loader import ModelMissing
+from app.main_window import MainWindow
+from app.run_control import RunState
+from app.session import Session
+from app.settings import Preferences, ThemeMode
+from app.theming import Theming
+from core.analysis.summaries import Outcome, outcome
+from core.config import DEFAULT_MODEL, Policy, RunSettings
+from widgets.selection import Selection
+
+SIZE = (1440, 900)
+PATIENCE_SECONDS = 120.0
+MAIN_STATE = "finished"
+RUNNING_TOKENS, PAUSED_TOKENS, PAUSED_LAYERS, ALL_TOKENS = 24, 12, 17, 64
+
+
+class Studio:
+    """One window in one theme, taken from state to state."""
+
+    def __init__(self, application: QApplication, mode: ThemeMode, out: Path) -> None:
+        self._application, self._mode, self._out = application, mode, out
+        self.window = MainWindow(Session(), Preferences())
+        theming = Theming(application, mode)
+        theming.attach(self.window)
+        self.window.resize(*SIZE)
+        self.window.show()
+        self.session = self.window.session
+
+    def take_all(self, model: str) -> None:
+        """Every state, in the order in which a user meets them."""
+        self.wait(lambda: self.window.isVisible())
+        self.take("empty")
+        self._first_launch()
+        self._load(model)
+        self._run_and_stop()
+        self._pause_in_a_token()
+        self._finish()
+        self._fail()
+        self.window.close()
+
+    def _first_launch(self) -> None:
+        self.session.model_missing.emit(ModelMissing(DEFAULT_MODEL, 93_000_000, "Apache-2.0"))
+        self.take("first-launch")
+        self._close_dialogs()
+
+    def _load(self, model: str) -> None:
+        self.window.flow.open(model)
+        self.wait(lambda: self.session.state is RunState.LOADING)
+        self.take("loading")
+        self.wait(lambda: self.session.model is not None and self.session.state is RunState.READY)
+        self.take("ready")
+
+    @property
+    def settings(self) -> RunSettings:
+        """The defaults, as far as the model goes."""
+        model = self.session.model
+        assert model is not None, "a model is loaded first"
+        policy = Policy.SPECEE_T1T2 if model.has_parts else Policy.DENSE
+        return fitting.shrink(RunSettings(policy=policy, max_new_tokens=ALL_TOKENS), model.info.depth)
+
+    def _run_and_stop(self) -> None:
+        self.session.run(self.window.preferences.prompt, self.settings)
+        self.wait(lambda: self._emitted() >= RUNNING_TOKENS)
+        self.take("running")
+        self.session.stop()
+        self.wait(lambda: not self.session.is_running)
+        self.session.reset()
+
+    def _pause_in_a_token(self) -> None:
+        self.session.run(self.window.preferences.prompt, self.settings, paused=True)
+        for token in range(1, PAUSED_TOKENS + 1):
+            self.session.step_token()
+            self.wait(lambda wanted=token: self._emitted() >= wanted and self.session.state is RunState.PAUSED)
+        for layer in range(1, min(PAUSED_LAYERS, self.settings_depth) + 1):
+            self.session.step_layer()
+            self.wait(lambda wanted=layer: self._layers_in_flight() >= wanted or self._emitted() > PAUSED_TOKENS)
+        self.take("paused")
+
+    @property
+    def settings_depth(self) -> int:
+        """Layers of the model, but for the last."""
+        model = self.session.model
+        return model.info.depth - 1 if model else 0
+
+    def _finish(self) -> None:
+        self.session.play()
+        self.wait(lambda: self.session.state is RunState.FINISHED)
+        self.session.select(Selection(self._telling_token()))
+        self.take(MAIN_STATE)
+
+    def _telling_token(self) -> int:
+        """The middle one of the tokens that left early, or of all."""
+        records = self.session.trace.emitted if self.session.trace else []
+        early = [record.token for record in records if outcome(record) is Outcome.EARLY_EXIT]
+        among = early or list(range(len(records)))
+        return among[len(among) // 2]
+
+    def _fail(self) -> None:
+        self.session.run("sky " * 20_000, self.settings)
+        self.wait(lambda: self._dialog() is not None)
+        self.take("error")
+        self._close_dialogs()
+
+    def _emitted(self) -> int:
+        return self.session.trace.emitted_count if self.session.trace else 0
+
+    def _layers_in_flight(self) -> int:
+        records = self.session.trace.records if self.session.trace else []
+        return records[-1].layers_run if records and records[-1].emitted is None else 0
+
+    def _dialog(self) -> QDialog | None:
+        return next((d for d in self.window.findChildren(QDialog) if d.isVisible()), None)
+
+    def _close_dialogs(self) -> None:
+        dialog = self._dialog()
+        if dialog is not None:
+            dialog.close()
+        self.wait(lambda: self._dialog() is None)
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        """Let the window live until the condition holds.
+
+        Raises:
+            TimeoutError: it takes too long.
+        """
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not condition():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the window stayed {self.session.state}")
+            self._application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
+
+    def take(self, state: str) -> None:
+        """Write the picture of what is on show now."""
+        self.window.views.flush()
+        self._application.processEvents()
+        picture = self.window.grab()
+        dialog = self._dialog()
+        if dialog is not None:
+            self._put_on(picture, dialog)
+        suffix = "" if state == MAIN_STATE else f"-{state}"
+        path = self._out / f"window-{self._mode.value}{suffix}.png"
+        picture.save(str(path))
+        print(path)
+
+    def _put_on(self, picture: QPixmap, dialog: QDialog) -> None:
+        # Off screen there is no window manager that would place the dialog or frame it.
+        part = dialog.grab()
+        centre = self.window.rect().center() - QPoint(dialog.width() // 2, dialog.height() // 2)
+        painter = QPainter(picture)
+        painter.drawPixmap(centre, part)
+        painter.setPen(Qt.GlobalColor.gray)
+        painter.drawRect(centre.x() - 1, centre.y() - 1, dialog.width() + 1, dialog.height() + 1)
+        painter.end()
+
+
+def main() -> int:
+    """Take all pictures in both themes."""
+    parser = argparse.ArgumentParser(description="Make the README's pictures from a real run, off screen.")
+    parser.add_argument("--out", type=Path, default=Path("docs/images"), help="where to (default: %(default)s)")
+    parser.add_argument("--model", default=DEFAULT_MODEL, metavar="REF", help="which model (default: %(default)s)")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    application = make_application()
+    with tempfile.TemporaryDirectory() as folder:
+        keep_settings_in(folder)
+        for mode in (ThemeMode.DARK, ThemeMode.LIGHT):
+            Studio(application, mode, arguments.out).take_all(arguments.model)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""`specee-viewer bench --window`: the real window in a process of its own. No figure itself is tested."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app import cli
+from app.commands import window_bench
+from tests.tiny import make_tiny_model
+
+PROMISED = ("first_paint_s", "idle_gap_p99_ms", "gap_p99_ms", "gap_max_ms", "load_stall_ms")
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(window_bench, "SETTLE_MS", 0)
+    monkeypatch.setattr(window_bench, "REST_MS", 100)
+    return str(make_tiny_model(tmp_path / "tiny"))
+
+
+def measure(model: str, *flags: str) -> int:
+    return cli.main(["bench", "--window", "--model", model, "--repeats", "1", "--max-new-tokens", "4", *flags])
+
+
+def test_that_the_window_measures_itself_and_closes(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert measure(model, "--json", "--threads", "1", "--dtype", "float32") == 0
+    out, err = capsys.readouterr()
+    figures = json.loads(out)
+    assert err == ""
+    assert all(figures[key] > 0 for key in PROMISED)
+    assert figures["gap_max_ms"] >= figures["gap_p99_ms"]
+    assert (figures["platform"], figures["dtype"], figures["threads"]) == ("offscreen", "float32", 1)
+    assert figures["tokens"] >= 6
+
+
+def test_that_what_the_window_is_refused_becomes_one_sentence(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text("sun " * 500, encoding="utf-8")
+    assert measure(model, "--prompts", str(prompts)) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "context" in err
+
+
+def test_that_the_table_sets_each_figure_beside_what_we_hold_ourselves_to() -> None:
+    measured = dict.fromkeys(PROMISED, 20.0) | {
+        "model": "tiny",
+        "dtype": "float32",
+        "threads": 2,
+        "tokens": 24,
+        "policy": "dense",
+        "tokens_per_second": 35.0,
+        "platform": "offscreen",
+    }
+    lines = window_bench.table(measured).splitlines()
+    assert len(lines) == len(PROMISED) + 2
+    assert lines[0].endswith("at most 1")
+    assert lines[3].endswith("at most 33")
+    assert "35.0 tokens/s" in lines[-1]
