@@ -25,11 +25,22 @@ class Policy(StrEnum):
     DENSE = "dense"
     SPECEE_T1 = "specee-t1"
     SPECEE_T1T2 = "specee-t1t2"
+    CALM = "calm"
+    """Leave where the most likely token's probability is above the threshold (Schuster et al., 2022)."""
+    FIXED = "fixed"
+    """Leave after `RunSettings.fixed_layer` layers, always."""
+    ORACLE = "oracle"
+    """Leave at the earliest layer from which the argmax stays the full-depth token: what no predictor can beat."""
 
     @property
     def needs_parts(self) -> bool:
         """Whether a drafter and predictors trained for the model are required."""
-        return self is not Policy.DENSE
+        return self in (Policy.SPECEE_T1, Policy.SPECEE_T1T2)
+
+    @property
+    def samples(self) -> bool:
+        """Whether the policy is defined for a temperature above 0."""
+        return self.needs_parts or self is Policy.DENSE
 
 
 class KVPolicy(StrEnum):
@@ -41,6 +52,15 @@ class KVPolicy(StrEnum):
     """That state goes through the skipped layers' K/V projections only (CALM)."""
     HOLE = "hole"
     """The deeper layers lack the token for good, and attention skips it (SpecEE's released code)."""
+
+
+class Record(StrEnum):
+    """How much of a run is told."""
+
+    LIVE = "live"
+    """What the engine computes anyway."""
+    AUDIT = "audit"
+    """Also what every layer would have said, and the token that full depth gives. Changes no decision."""
 
 
 class DType(StrEnum):
@@ -74,6 +94,25 @@ class SchedulerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SamplingSettings:
+    """How a distribution becomes a token."""
+
+    temperature: float = 0.0
+    """0 is greedy."""
+    top_p: float = 1.0
+    """Only the most likely tokens that together reach this probability may be drawn."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _require(
+            0.0 <= self.temperature <= 100.0,
+            f"The temperature is {self.temperature:g}; it must be between 0 (greedy) and 100.",
+        )
+        _require(0.0 < self.top_p <= 1.0, f"Top-p is {self.top_p:g}; it must be above 0 and at most 1.")
+        _require(0 <= self.seed < 2**63, f"The seed is {self.seed}; it must be between 0 and 2^63 - 1.")
+
+
+@dataclass(frozen=True, slots=True)
 class RunSettings:
     """Everything that decides a run apart from the model, its trained parts and the prompt."""
 
@@ -84,6 +123,12 @@ class RunSettings:
     kv_policy: KVPolicy = KVPolicy.RECOMPUTE
     max_new_tokens: int = 128
     chat_template: bool = True
+    record: Record = Record.LIVE
+    sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    stop: tuple[str, ...] = ()
+    """The run ends once the text holds any of these."""
+    fixed_layer: int = 1
+    """Layers that `Policy.FIXED` runs, 1…L."""
 
     def __post_init__(self) -> None:
         _require(
@@ -94,6 +139,12 @@ class RunSettings:
             self.max_new_tokens >= 1,
             f"The number of new tokens is {self.max_new_tokens}; ask for at least 1.",
         )
+        _require(
+            self.sampling.temperature == 0 or self.policy.samples,
+            f"{self.policy.value} is defined for greedy decoding only; set the temperature to 0, or choose dense or "
+            "SpecEE.",
+        )
+        _require(all(self.stop), "A stop string is empty; leave it out or give it some text.")
 
     def check_against(self, depth: int) -> None:
         """Refuse what a model of `depth` layers cannot do.
@@ -101,6 +152,11 @@ class RunSettings:
         Raises:
             UserError: M or r does not fit the model.
         """
+        if self.policy is Policy.FIXED:
+            _require(
+                1 <= self.fixed_layer <= depth,
+                f"The fixed exit layer is {self.fixed_layer}; this model has layers 1 to {depth}.",
+            )
         if self.policy is not Policy.SPECEE_T1T2:
             return
         most = depth - 1
@@ -133,6 +189,9 @@ class RunSettings:
                     "policy": Policy(values["policy"]),
                     "kv_policy": KVPolicy(values["kv_policy"]),
                     "scheduler": SchedulerSettings(**values["scheduler"]),
+                    "record": Record(values["record"]),
+                    "sampling": SamplingSettings(**values["sampling"]),
+                    "stop": tuple(values["stop"]),
                 }
             )
         except (KeyError, TypeError, ValueError) as error:

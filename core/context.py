@@ -48,6 +48,12 @@ class Context:
         self._group.hidden = self._run_group(layer, self._group)
         return self._group.hidden[-1]
 
+    @property
+    def share_of_waiting(self) -> float:
+        """The fraction of the pass's rows that are being caught up, 0…1."""
+        rows = len(self._group.positions)
+        return (rows - 1) / rows
+
     def end(self, layers_run: int) -> None:
         """End the pass after `layers_run` layers and see to the K/V that this leaves missing."""
         self.recomputed = [(position, first, layers_run) for position, first in self._joined.items()]

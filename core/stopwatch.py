@@ -26,6 +26,15 @@ class Stopwatch:
         yield
         self._spent[stage] = self._spent.get(stage, 0.0) + self._clock() - start
 
+    @contextmanager
+    def shared(self, stage: str, other: str, share: Callable[[], float]) -> Iterator[None]:
+        """Count the block towards two stages, the fraction `share()` of it towards `other`."""
+        start = self._clock()
+        yield
+        spent, part = self._clock() - start, share()
+        self._spent[stage] = self._spent.get(stage, 0.0) + spent * (1 - part)
+        self._spent[other] = self._spent.get(other, 0.0) + spent * part
+
     @property
     def elapsed(self) -> float:
         """Seconds since the last lap."""

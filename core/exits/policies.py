@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from core.config import Policy, RunSettings
@@ -14,31 +16,45 @@ from core.exits.parts import TrainedParts
 from core.exits.predictors import PredictorBank, features_of
 from core.exits.scheduling import EveryLayer, Schedule, TwoLevelScheduler
 from core.model.decoder import Decoder
-from core.trace.events import FloatArray
+from core.sampling import Choice
+from core.trace.events import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a predictor made of one layer."""
+    """What a policy made of one layer."""
 
     features: FloatArray
-    """Shape [3k]."""
+    """Shape [n], what it looked at."""
     score: float
     """0…1."""
     proposed: bool
+    choice: Choice | None = None
+    """The layer's own token, where the policy has read the whole vocabulary; such an exit needs no check."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassView:
+    """What a policy may ask of the pass under way."""
+
+    decoder: Decoder
+    choose: Callable[[Tensor], Choice]
+    """The token that a normed hidden state [d] gives, by a product with the whole LM head."""
+    finish: Callable[[], list[Tensor]]
+    """The fed token's hidden states [d] after each of the L layers, run on the side."""
 
 
 class ExitPolicy(Protocol):
     """One run's rule for leaving early.
 
     For each token the loop calls `begin`, then `look` after each layer but the last, then `record` with the outcome.
-    Where `look` proposes an exit, the loop verifies it against the full vocabulary.
+    Where `look` proposes an exit without a choice of its own, the loop verifies it against the full vocabulary.
     """
 
     drafts: bool
     """Whether the rule needs speculative tokens."""
 
-    def begin(self, draft: Draft | None) -> Schedule | None:
+    def begin(self, view: PassView, draft: Draft | None) -> Schedule | None:
         """A new token with its speculative tokens; the active set, or None for a rule without predictors."""
 
     def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
@@ -53,7 +69,7 @@ class Dense:
 
     drafts = False
 
-    def begin(self, draft: Draft | None) -> Schedule | None:
+    def begin(self, view: PassView, draft: Draft | None) -> Schedule | None:
         return None
 
     def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
@@ -63,30 +79,82 @@ class Dense:
         """Nothing depends on past exits."""
 
 
+class FixedLayer(Dense):
+    """Every token leaves after the same number of layers."""
+
+    def __init__(self, exit_layer: int) -> None:
+        self._last = exit_layer - 1
+
+    def begin(self, view: PassView, draft: Draft | None) -> Schedule | None:
+        self._view = view
+        return None
+
+    def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
+        if layer != self._last:
+            return None
+        choice = self._view.choose(self._view.decoder.norm(hidden))
+        return Evaluation(np.zeros(0, np.float32), 1.0, True, choice)
+
+
+class Calm(Dense):
+    """Leave where p₁ is above the threshold; pays the whole LM head at every layer (CALM, softmax response)."""
+
+    def __init__(self, threshold: float) -> None:
+        self._threshold = threshold
+
+    def begin(self, view: PassView, draft: Draft | None) -> Schedule | None:
+        self._view = view
+        return None
+
+    def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
+        choice = self._view.choose(self._view.decoder.norm(hidden))
+        features = np.array([choice.margin, choice.top], np.float32)
+        return Evaluation(features, choice.top, choice.top > self._threshold, choice)
+
+
+class Oracle(Dense):
+    """Leave at the earliest layer from which every layer's argmax is the full-depth token."""
+
+    def begin(self, view: PassView, draft: Draft | None) -> Schedule | None:
+        states = view.decoder.norm(torch.stack(view.finish()))
+        self._choices = [view.choose(state) for state in states]
+        tokens = np.array([choice.token_id for choice in self._choices])
+        self._exit = first_stable(tokens)
+        return None
+
+    def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
+        if layer != self._exit:
+            return None
+        return Evaluation(np.zeros(0, np.float32), 1.0, True, self._choices[layer])
+
+
+def first_stable(tokens: IntArray) -> int:
+    """The first 0-based layer from which all of `tokens` [L] equal the last one."""
+    differs = np.flatnonzero(tokens != tokens[-1])
+    return int(differs[-1]) + 1 if len(differs) else 0
+
+
 class SpecEE:
     """T1, or T1 with T2: speculation-based predictors on the layers that the scheduler picks."""
 
     drafts = True
 
-    def __init__(
-        self, decoder: Decoder, bank: PredictorBank, scheduler: EveryLayer | TwoLevelScheduler, threshold: float
-    ) -> None:
-        self._decoder, self._bank, self._scheduler, self._threshold = decoder, bank, scheduler, threshold
+    def __init__(self, bank: PredictorBank, scheduler: EveryLayer | TwoLevelScheduler, threshold: float) -> None:
+        self._bank, self._scheduler, self._threshold = bank, scheduler, threshold
         self._schedule = scheduler.schedule()
-        self._rows: Tensor | None = None
-        self._previous: FloatArray | None = None
 
-    def begin(self, draft: Draft | None) -> Schedule:
+    def begin(self, view: PassView, draft: Draft | None) -> Schedule:
         assert draft is not None, "SpecEE looks at speculative tokens"
         self._schedule = self._scheduler.schedule()
-        self._rows = self._decoder.head_weight[draft.ids]
-        self._previous = None
+        self._norm = view.decoder.norm
+        self._rows = view.decoder.head_weight[draft.ids]
+        self._previous: FloatArray | None = None
         return self._schedule
 
     def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
-        if self._rows is None or not self._schedule.active[layer]:
+        if not self._schedule.active[layer]:
             return None
-        logits = (self._rows @ self._decoder.norm(hidden)).float().cpu().numpy()
+        logits = (self._rows @ self._norm(hidden)).float().cpu().numpy()
         features = features_of(logits, self._previous)
         self._previous = features[len(logits) : 2 * len(logits)]
         score = self._bank.score(layer, features)
@@ -96,18 +164,29 @@ class SpecEE:
         self._scheduler.record(token, layer)
 
 
-def make_policy(settings: RunSettings, decoder: Decoder, parts: TrainedParts | None) -> ExitPolicy:
-    """The strategy that the settings ask for; `parts` must be there if it needs them (the engine has checked)."""
-    if settings.policy is Policy.DENSE or parts is None:
-        return Dense()
-    depth = decoder.config.depth
-    scheduler: EveryLayer | TwoLevelScheduler = EveryLayer(depth)
-    if settings.policy is Policy.SPECEE_T1T2:
-        scheduler = TwoLevelScheduler(settings.scheduler, depth, parts.offline_ranking)
-    return SpecEE(decoder, parts.predictors, scheduler, settings.threshold)
+def make_policy(settings: RunSettings, depth: int, parts: TrainedParts | None) -> ExitPolicy:
+    """The strategy that the settings ask for; the engine has checked that `parts` are there if it needs them."""
+    match settings.policy:
+        case Policy.DENSE:
+            return Dense()
+        case Policy.FIXED:
+            return FixedLayer(settings.fixed_layer)
+        case Policy.CALM:
+            return Calm(settings.threshold)
+        case Policy.ORACLE:
+            return Oracle()
+        case Policy.SPECEE_T1 | Policy.SPECEE_T1T2:
+            assert parts is not None, "the engine checks for parts"
+            return SpecEE(parts.predictors, _scheduler(settings, depth, parts), settings.threshold)
 
 
-def offline_set(settings: RunSettings, parts: TrainedParts | None) -> np.ndarray:
+def _scheduler(settings: RunSettings, depth: int, parts: TrainedParts) -> EveryLayer | TwoLevelScheduler:
+    if settings.policy is Policy.SPECEE_T1:
+        return EveryLayer(depth)
+    return TwoLevelScheduler(settings.scheduler, depth, parts.offline_ranking)
+
+
+def offline_set(settings: RunSettings, parts: TrainedParts | None) -> IntArray:
     """The offline layers that a run keeps active, best first; empty unless T2 is on."""
     if settings.policy is not Policy.SPECEE_T1T2 or parts is None:
         return np.zeros(0, np.int64)

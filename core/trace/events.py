@@ -30,6 +30,8 @@ class ExitReason(StrEnum):
     """The token came from the prompt's pass, which always runs to full depth."""
     VERIFIED = "verified"
     """A predictor proposed the exit and the full vocabulary agreed."""
+    RULE = "rule"
+    """A rule that reads the whole vocabulary itself (CALM, AdaInfer, fixed, oracle) left here."""
     LAST_LAYER = "last layer"
     """No exit was verified before the last layer."""
 
@@ -40,6 +42,7 @@ class EndReason(StrEnum):
     END_OF_TEXT = "end of text"
     MAX_NEW_TOKENS = "max new tokens"
     CONTEXT_FULL = "context full"
+    STOP_STRING = "stop string"
     STOPPED = "stopped"
     FAILED = "failed"
 
@@ -72,6 +75,11 @@ class StageTimes:
     predictor: float = 0.0
     """Features and predictor together."""
     verification: float = 0.0
+    """Products with the whole LM head, the last layer's included."""
+    recompute: float = 0.0
+    """The share of the layers that went to rows caught up, and K/V propagated."""
+    recording: float = 0.0
+    """Audit, and whoever took in the events."""
     total: float = 0.0
     """Wall time from the previous token to this one, without time spent paused."""
 
@@ -133,7 +141,8 @@ class LayerRun:
     token: int
     layer: int
     features: FloatArray | None
-    """Shape [3k]: k logits, k local probabilities, k variations (SpecEE §4.3); None where the layer is not active."""
+    """Shape [3k]: k logits, k local probabilities, k variations (SpecEE §4.3), or what another policy looks at; None
+    where the layer is not active."""
     score: float
     """The predictor's output in 0…1; NaN where the layer is not active."""
     proposed: bool
@@ -147,6 +156,7 @@ class Verified:
     token: int
     layer: int
     argmax_id: int
+    """The layer's own token: the argmax, or under sampling its draw."""
     argmax_bytes: bytes
     candidate_rank: int
     """0-based place of the argmax among the candidates; -1 where it is none of them and the exit is refused."""
@@ -156,6 +166,30 @@ class Verified:
     @property
     def accepted(self) -> bool:
         return self.candidate_rank >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What every layer would have said of a token; computed on the side, after the decision (audit depth only)."""
+
+    run: int
+    token: int
+    token_ids: IntArray
+    """Shape [L], each layer's own token: the argmax, or under sampling its draw. The last is the full-depth token."""
+    token_bytes: tuple[bytes, ...]
+    """L texts."""
+    margins: FloatArray
+    """Shape [L], p₁ - p₂ over the whole vocabulary."""
+    candidate_logits: FloatArray
+    """Shape [L, k]; [L, 0] where nothing was drafted."""
+    candidate_probabilities: FloatArray
+    """Shape [L, k], over the whole vocabulary."""
+    scores: FloatArray
+    """Shape [L], predictor outputs with variations taken to the last active layer below; NaN where there is none."""
+
+    @property
+    def full_depth_id(self) -> int:
+        return int(self.token_ids[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +235,7 @@ Event = (
     | ScheduleChosen
     | LayerRun
     | Verified
+    | Audited
     | TokenEmitted
     | KVUpdated
     | RunEnded

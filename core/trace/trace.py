@@ -12,6 +12,7 @@ from typing import assert_never
 import numpy as np
 
 from core.trace.events import (
+    Audited,
     BoolArray,
     DraftProposed,
     Event,
@@ -46,6 +47,8 @@ class TokenRecord:
     """Shape [L]."""
     verified: dict[int, Verified] = field(default_factory=dict)
     """Checks against the full vocabulary, by layer."""
+    audit: Audited | None = None
+    """What every layer would have said; only where the run was recorded in audit depth."""
     kv: KVUpdated | None = None
     emitted: TokenEmitted | None = None
 
@@ -135,6 +138,8 @@ class Trace:
                 self._record(event.token).add_layer(event)
             case Verified():
                 self._record(event.token).verified[event.layer] = event
+            case Audited():
+                self._record(event.token).audit = event
             case TokenEmitted():
                 record = self._record(event.token)
                 record.emitted = event

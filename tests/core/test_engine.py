@@ -13,11 +13,8 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from core.config import DType, KVPolicy, Policy, RunSettings, SchedulerSettings
-from core.drafting.head import DraftHead
 from core.engine import Engine, RunRequest
 from core.errors import UserError
-from core.exits.parts import TrainedParts
-from core.exits.predictors import PredictorBank
 from core.model.loading import LoadedModel, load_model
 from core.trace.events import (
     DraftProposed,
@@ -32,71 +29,20 @@ from core.trace.events import (
     Verified,
 )
 from core.trace.trace import Trace
+from tests.engines import DEPTH, PROMPT, ids, of_type, parts_that_always_propose, run
 from tests.tiny import make_tiny_model
 
-DEPTH = 6
-PROMPT = "the quick brown fox"
 
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_tiny_model(tmp_path_factory.mktemp("tiny"), depth=DEPTH)
-
-
-@pytest.fixture(scope="module")
-def model(folder: Path) -> LoadedModel:
-    return load_model(folder, dtype=DType.FLOAT32, threads=1)
-
-
-def parts_that_always_propose(model: LoadedModel, bias: float = 20.0) -> TrainedParts:
-    """A random drafter, and predictors whose score is sigmoid(`bias`) whatever they see."""
-    layers = DEPTH - 1
-    arrays = {
-        "w1": np.zeros((layers, 12, 4), np.float32),
-        "b1": np.zeros((layers, 4), np.float32),
-        "w2": np.zeros((layers, 4), np.float32),
-        "b2": np.full(layers, bias, np.float32),
-    }
-    return TrainedParts(
-        fingerprint=model.info.fingerprint,
-        drafter=DraftHead.random(model.decoder, torch.Generator().manual_seed(1)),
-        predictors=PredictorBank(arrays),
-        offline_ranking=np.array([3, 1, 4, 0, 2]),
-        card={},
-    )
-
-
-@pytest.fixture(scope="module")
-def eager(model: LoadedModel) -> Engine:
-    """An engine whose every active predictor proposes an exit, so that only verification decides."""
-    return Engine(model, parts_that_always_propose(model))
-
-
-def run(engine: Engine, prompt: str = PROMPT, stop: threading.Event | None = None, **settings: object) -> Trace:
-    few = SchedulerSettings(offline_layers=2)
-    given = {"policy": Policy.SPECEE_T1, "max_new_tokens": 24, "scheduler": few, **settings}
-    request = RunRequest(prompt, RunSettings(**given))  # type: ignore[arg-type]
-    return Trace.of(engine.run(request, stop or threading.Event()))
-
-
-def ids(trace: Trace) -> list[int]:
-    return [r.emitted.token_id for r in trace.emitted if r.emitted]
-
-
-def of_type(trace: Trace, kind: type) -> list:
-    return [event for event in trace.events if isinstance(event, kind)]
-
-
-def test_that_dense_emits_what_transformers_emits_greedily(folder: Path, model: LoadedModel) -> None:
-    reference = AutoModelForCausalLM.from_pretrained(folder)
-    prompt = torch.tensor([model.tokenizer.encode_chat(PROMPT)])
+def test_that_dense_emits_what_transformers_emits_greedily(tiny_folder: Path, tiny: LoadedModel) -> None:
+    reference = AutoModelForCausalLM.from_pretrained(tiny_folder)
+    prompt = torch.tensor([tiny.tokenizer.encode_chat(PROMPT)])
     out = reference.generate(prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=40, do_sample=False)
-    trace = run(Engine(model), policy=Policy.DENSE, max_new_tokens=40)
+    trace = run(Engine(tiny), policy=Policy.DENSE, max_new_tokens=40)
     assert ids(trace) == out[0, prompt.shape[1] :].tolist()
 
 
-def test_that_greedy_output_is_unchanged_when_no_predictor_fires(model: LoadedModel) -> None:
-    shy = Engine(model, parts_that_always_propose(model, bias=-20.0))
+def test_that_greedy_output_is_unchanged_when_no_predictor_fires(tiny: LoadedModel) -> None:
+    shy = Engine(tiny, parts_that_always_propose(tiny, bias=-20.0))
     dense = ids(run(shy, policy=Policy.DENSE))
     for policy in KVPolicy:
         trace = run(shy, kv_policy=policy)
@@ -127,19 +73,17 @@ def test_that_a_refused_proposal_goes_on_to_the_next_layer(eager: Engine) -> Non
         assert record.layers_run > check.layer + 1 or record.emitted is None
 
 
-def test_that_recompute_emits_the_argmax_that_full_depth_keys_and_values_give(
-    eager: Engine, model: LoadedModel
-) -> None:
+def test_that_recompute_emits_the_argmax_that_full_depth_keys_and_values_give(eager: Engine, tiny: LoadedModel) -> None:
     """Teacher-forcing the emitted text at full depth gives, at each exit layer, the same token."""
     trace = run(eager, max_new_tokens=60)
     context = list(trace.started.prompt_ids) + ids(trace)
     with torch.inference_mode():
-        cache = model.decoder.new_cache(len(context))
-        rows = model.decoder.rows(range(len(context)), len(context))
-        x, argmax = model.decoder.embed(torch.tensor(context)), []
+        cache = tiny.decoder.new_cache(len(context))
+        rows = tiny.decoder.rows(range(len(context)), len(context))
+        x, argmax = tiny.decoder.embed(torch.tensor(context)), []
         for layer in range(DEPTH):
-            x = model.decoder.layer(layer, x, rows, cache)
-            argmax.append(model.decoder.logits(model.decoder.norm(x)).argmax(-1))
+            x = tiny.decoder.layer(layer, x, rows, cache)
+            argmax.append(tiny.decoder.logits(tiny.decoder.norm(x)).argmax(-1))
     prompt = len(trace.started.prompt_ids)
     for record in trace.emitted:
         assert record.emitted is not None
@@ -211,12 +155,12 @@ def test_that_a_threshold_of_one_never_exits(eager: Engine) -> None:
     assert set(run(eager, threshold=1.0).exit_layers) == {DEPTH}
 
 
-def test_that_the_run_tells_its_settings_model_and_prompt(eager: Engine, model: LoadedModel) -> None:
+def test_that_the_run_tells_its_settings_model_and_prompt(eager: Engine, tiny: LoadedModel) -> None:
     trace = run(eager, policy=Policy.SPECEE_T1T2)
     started = trace.started
     assert isinstance(started, RunStarted)
-    assert started.model == model.info
-    assert started.prompt_ids.tolist() == model.tokenizer.encode_chat(PROMPT)
+    assert started.model == tiny.info
+    assert started.prompt_ids.tolist() == tiny.tokenizer.encode_chat(PROMPT)
     assert RunSettings.from_json(started.settings.to_json()) == started.settings
 
 
@@ -261,11 +205,11 @@ def test_that_the_token_limit_ends_the_run(eager: Engine) -> None:
     assert trace.ended.reason is EndReason.MAX_NEW_TOKENS
 
 
-def test_that_any_end_of_text_token_ends_the_run(model: LoadedModel) -> None:
-    dense = run(Engine(model), policy=Policy.DENSE)
+def test_that_any_end_of_text_token_ends_the_run(tiny: LoadedModel) -> None:
+    dense = run(Engine(tiny), policy=Policy.DENSE)
     third = ids(dense)[2]
-    ending = dataclasses.replace(model)
-    object.__setattr__(ending, "tokenizer", _EndsAt(model.tokenizer, third))
+    ending = dataclasses.replace(tiny)
+    object.__setattr__(ending, "tokenizer", _EndsAt(tiny.tokenizer, third))
     trace = run(Engine(ending), policy=Policy.DENSE)
     assert trace.ended.reason is EndReason.END_OF_TEXT
     assert ids(trace)[-1] == third
@@ -291,8 +235,8 @@ def test_that_a_full_context_ends_the_run_with_its_reason(tmp_path: Path) -> Non
     assert len(trace.started.prompt_ids) + trace.emitted_count == 49
 
 
-def test_that_logits_that_are_not_numbers_end_the_run_with_a_sentence(folder: Path) -> None:
-    broken = load_model(folder, dtype=DType.FLOAT32, threads=1)
+def test_that_logits_that_are_not_numbers_end_the_run_with_a_sentence(tiny_folder: Path) -> None:
+    broken = load_model(tiny_folder, dtype=DType.FLOAT32, threads=1)
     broken.decoder.final_norm = torch.full_like(broken.decoder.final_norm, torch.nan)
     trace = run(Engine(broken), policy=Policy.DENSE)
     assert trace.ended.reason is EndReason.FAILED
@@ -316,9 +260,9 @@ def test_that_a_request_that_cannot_run_is_refused_before_the_first_event(
         run(eager, **changes)
 
 
-def test_that_specee_without_trained_parts_says_how_to_make_them(model: LoadedModel) -> None:
+def test_that_specee_without_trained_parts_says_how_to_make_them(tiny: LoadedModel) -> None:
     with pytest.raises(UserError, match="specee-viewer train"):
-        run(Engine(model))
+        run(Engine(tiny))
 
 
 @pytest.mark.parametrize(

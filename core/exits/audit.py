@@ -1,0 +1,76 @@
+"""What every layer would have said of a token, computed on the side after the decision (`design.md` §3, audit)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.drafting.head import Draft
+from core.exits.predictors import PredictorBank, features_of
+from core.model.decoder import Decoder
+from core.sampling import Choice
+from core.trace.events import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The arrays of an `Audited` event."""
+
+    token_ids: IntArray
+    margins: FloatArray
+    candidate_logits: FloatArray
+    candidate_probabilities: FloatArray
+    scores: FloatArray
+
+
+def audit(
+    decoder: Decoder,
+    hidden: list[Tensor],
+    choose: Callable[[Tensor], Choice],
+    draft: Draft | None,
+    active: BoolArray | None,
+    bank: PredictorBank | None,
+) -> Findings:
+    """Look at all layers of one finished pass.
+
+    Args:
+        decoder: gives the norm and the LM head, applied to all layers in one product.
+        hidden: L hidden states [d], one after each layer.
+        choose: the token that logits [V] give.
+        draft: the speculative tokens, where there are any.
+        active: shape [L], the layers that had a predictor; None where the policy has none.
+        bank: the predictors that score every layer.
+    """
+    logits = decoder.logits(decoder.norm(torch.stack(hidden)))
+    choices = [choose(row) for row in logits]
+    candidates = logits[:, draft.ids].float() if draft else logits[:, :0].float()
+    shares = (candidates - logits.float().logsumexp(-1, keepdim=True)).exp()
+    scores = np.full(len(hidden), np.nan, np.float32)
+    if draft and bank is not None and active is not None:
+        scores[: bank.layers] = scores_everywhere(bank, candidates.cpu().numpy(), active)
+    return Findings(
+        np.array([choice.token_id for choice in choices], np.int64),
+        np.array([choice.margin for choice in choices], np.float32),
+        candidates.cpu().numpy(),
+        shares.cpu().numpy(),
+        scores,
+    )
+
+
+def scores_everywhere(bank: PredictorBank, logits: FloatArray, active: BoolArray) -> FloatArray:
+    """Every predictor's score, variations taken to the last active layer below. Shape [bank.layers].
+
+    `logits` are the candidates' at each layer, shape [L, k]; `active` has shape [L].
+    """
+    scores = np.zeros(bank.layers, np.float32)
+    previous: FloatArray | None = None
+    for layer in range(bank.layers):
+        features = features_of(logits[layer], previous)
+        scores[layer] = bank.score(layer, features)
+        if active[layer]:
+            previous = features[logits.shape[1] : 2 * logits.shape[1]]
+    return scores

@@ -1,0 +1,58 @@
+"""From logits to a token: greedy, or sampled by temperature and top-p."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.config import SamplingSettings
+
+
+class BadNumbers(ArithmeticError):
+    """Logits came out as NaN or infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The token that a distribution over the vocabulary gives."""
+
+    token_id: int
+    top: float
+    """p₁, the probability of the most likely token at temperature 1."""
+    margin: float
+    """p₁ - p₂ at temperature 1."""
+
+
+class Chooser:
+    """Picks tokens. One uniform number belongs to each (seed, position), whatever the layer, so that leaving early
+    changes how deep the model was run and nothing else."""
+
+    def __init__(self, settings: SamplingSettings) -> None:
+        self._settings = settings
+
+    def choose(self, logits: Tensor, position: int) -> Choice:
+        """The token at context position `position` for logits [V].
+
+        Raises:
+            BadNumbers: the best logits are not finite.
+        """
+        logits = logits.float()
+        best = logits.topk(2)
+        p1, p2 = (best.values - logits.logsumexp(-1)).exp().tolist()
+        if not np.isfinite(p1 - p2):
+            raise BadNumbers
+        token_id = self._draw(logits, position) if self._settings.temperature > 0 else int(best.indices[0])
+        return Choice(token_id, p1, p1 - p2)
+
+    def _draw(self, logits: Tensor, position: int) -> int:
+        """Inverse transform over the tokens by falling probability, cut at the first that brings them to top-p."""
+        probabilities = (logits / self._settings.temperature).softmax(-1)
+        ordered, ids = probabilities.sort(descending=True, stable=True)
+        sums = ordered.double().cumsum(-1)
+        kept = int(torch.searchsorted(sums, self._settings.top_p)) + 1
+        sums = sums[: min(kept, len(sums))]
+        uniform = np.random.default_rng([self._settings.seed, position]).random()
+        return int(ids[int(torch.searchsorted(sums, uniform * float(sums[-1]), right=True))])
