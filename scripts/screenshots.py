@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEventLoop, QPoint, Qt
@@ -94,19 +95,23 @@ class Studio:
 
     def _pause_in_a_token(self) -> None:
         self.session.run(self.window.preferences.prompt, self.settings, paused=True)
-        for token in range(1, PAUSED_TOKENS + 1):
+        for token in range(PAUSED_TOKENS):
             self.session.step_token()
-            self.wait(lambda wanted=token: self._emitted() >= wanted and self.session.state is RunState.PAUSED)
-        for layer in range(1, min(PAUSED_LAYERS, self.settings_depth) + 1):
+            self.wait(partial(self._is_paused_after, token + 1))
+        for layer in range(min(PAUSED_LAYERS, self._depth() - 1)):
             self.session.step_layer()
-            self.wait(lambda wanted=layer: self._layers_in_flight() >= wanted or self._emitted() > PAUSED_TOKENS)
+            self.wait(partial(self._has_run, layer + 1))
         self.take("paused")
 
-    @property
-    def settings_depth(self) -> int:
-        """Layers of the model, but for the last."""
-        model = self.session.model
-        return model.info.depth - 1 if model else 0
+    def _is_paused_after(self, tokens: int) -> bool:
+        return self._emitted() >= tokens and self.session.state is RunState.PAUSED
+
+    def _has_run(self, layers: int) -> bool:
+        """Whether the token in flight is that far, or gone: a SpecEE token may leave before."""
+        return self._layers_in_flight() >= layers or self._emitted() > PAUSED_TOKENS
+
+    def _depth(self) -> int:
+        return self.session.model.info.depth if self.session.model else 1
 
     def _finish(self) -> None:
         self.session.play()

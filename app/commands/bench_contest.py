@@ -14,6 +14,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from app.commands.opening import Opened
 from core.config import RunSettings
+from core.decoding import encode_prompt
 from core.engine import Engine, RunRequest
 from core.progress import Progress, Report, check
 from core.trace.events import TokenEmitted
@@ -89,7 +90,7 @@ class GenerateContender:
     def __init__(self, opened: Opened, max_new_tokens: int) -> None:
         info = opened.model.info
         disable_progress_bar()
-        self._engine = Engine(opened.model)
+        self._ours = opened.model
         self._depth = info.depth
         model = AutoModelForCausalLM.from_pretrained(
             opened.folder, dtype=getattr(torch, info.dtype), local_files_only=True
@@ -102,7 +103,7 @@ class GenerateContender:
 
     @torch.inference_mode()
     def take_turn(self, prompt: str) -> Turn:
-        ids = torch.tensor([encode_prompt(self._engine.model, prompt, chat_template=True)], device=self._model.device)
+        ids = torch.tensor([encode_prompt(self._ours, prompt, chat_template=True)], device=self._model.device)
         streamer = _StampingStreamer()
         output = self._model.generate(ids, attention_mask=torch.ones_like(ids), streamer=streamer)
         made = tuple(output[0, ids.shape[1] :].tolist())
