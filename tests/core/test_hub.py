@@ -57,6 +57,22 @@ def test_that_an_unusable_hub_model_is_refused_in_one_sentence(
     with pytest.raises(UserError, match=sentence):
         workshop.store(hub=fake_hub(workshop.folder, listing)).resolve("owner/name")
     assert workshop.store().find("owner/name") is None
+    assert workshop.leftovers() == []
+
+
+def test_that_a_broken_download_is_taken_up_by_the_next_try(workshop: Workshop) -> None:
+    files = make_tiny_model(workshop.folder / "repository")
+    sizes: dict[str, Any] = {one.name: one.stat().st_size for one in files.iterdir()}
+    listing = {"files": {**sizes, "merges.txt": 1}, "config": json.loads((files / "config.json").read_text())}
+    with pytest.raises(UserError, match="hub does not answer"):
+        workshop.store(hub=fake_hub(workshop.folder, listing, files)).resolve("owner/name")
+    partial = workshop.root / "models" / ".partial-owner--name" / "model"
+    assert (partial / "model.safetensors").is_file()
+    assert workshop.store().find("owner/name") is None
+    (files / "merges.txt").write_text("")
+    listing = {**listing, "files": sizes}
+    assert workshop.store(hub=fake_hub(workshop.folder, listing, files)).resolve("owner/name").is_dir()
+    assert workshop.leftovers() == ["owner--name"]
 
 
 def test_that_a_hub_model_too_big_for_the_disk_is_refused_before_the_download(workshop: Workshop) -> None:
