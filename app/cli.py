@@ -6,6 +6,7 @@ Nothing heavy is imported here, so that `--help`, `--version` and every mistyped
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -39,12 +40,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         console.complain(error)
         return EXIT_USER_ERROR
-    except BrokenPipeError:
-        console.discard_output()
-        return EXIT_BROKEN_PIPE
+    except OSError as error:
+        return _explain_output(error)
     except (MemoryError, RuntimeError) as error:
         return _explain(error)
     return code
+
+
+def _explain_output(error: OSError) -> int:
+    if isinstance(error, BrokenPipeError):
+        console.discard_output()
+        return EXIT_BROKEN_PIPE
+    if error.errno != errno.ENOSPC:
+        raise error
+    console.discard_output()
+    console.note("The disk is full; free some space and try again.")
+    return EXIT_USER_ERROR
 
 
 def _explain(error: Exception) -> int:

@@ -168,6 +168,20 @@ def test_that_a_reader_who_left_is_not_an_error() -> None:
     assert process.returncode == 141
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_that_a_full_disk_is_told_in_a_sentence() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "app", "--version"],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (2, "The disk is full; free some space and try again.\n")
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp949"])
 def test_that_no_console_encoding_breaks_the_output(encoding: str) -> None:
     script = (
