@@ -122,6 +122,7 @@ class Bars(PixelItem):
         self._totals = np.zeros(1)
         self._depth = 1
         self._colours = self._caps = np.zeros(2, np.uint32)
+        self._cells = np.zeros((0, 0), np.uint32)
         self._line = QColor()
         self._theme: Theme | None = None
 
@@ -166,7 +167,8 @@ class Bars(PixelItem):
         rows = np.arange(height)[:, None]
         cells = np.where(rows >= tops, self._colours[level], np.uint32(0))
         cells = np.where((rows >= tops) & (rows < tops + _CAP * pixels.ratio), self._caps[level], cells)
-        image = QImage(cells.astype(np.uint32).tobytes(), width, height, 4 * width, QImage.Format.Format_ARGB32).copy()
+        self._cells = np.ascontiguousarray(cells, np.uint32)  # the image reads from this memory
+        image = QImage(self._cells.data, width, height, 4 * width, QImage.Format.Format_ARGB32_Premultiplied)
         image.setDevicePixelRatio(pixels.ratio)
         return image
 
@@ -213,7 +215,7 @@ class MeanLine(PixelItem):
         self.update()
 
     def apply_theme(self, theme: Theme) -> None:
-        join, cap = Qt.PenJoinStyle.RoundJoin, Qt.PenCapStyle.FlatCap
+        join, cap = Qt.PenJoinStyle.BevelJoin, Qt.PenCapStyle.FlatCap
         solid = Qt.PenStyle.SolidLine
         self._pens = QPen(QColor(theme.surface), 4.5, solid, cap, join), QPen(QColor(theme.text), 1.8, solid, cap, join)
         self.update()
@@ -227,9 +229,14 @@ class MeanLine(PixelItem):
             return
         line = points(pixels.x(tokens + 1), pixels.y(self._means[tokens]))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for pen in self._pens:
-            painter.setPen(pen)
+        rim, pen = (QPen(p) for p in self._pens)
+        if stride == 1:
+            painter.setPen(rim)
             painter.drawPolyline(QPolygonF(line))
+        else:  # crowded: a rim, or a thick line, would hide the bars
+            pen.setWidthF(1.0)
+        painter.setPen(pen)
+        painter.drawPolyline(QPolygonF(line))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
@@ -268,8 +275,17 @@ class OutcomeMarks(PixelItem):
             for outcome in (Outcome.FULL_DEPTH, Outcome.PREFILL):
                 x = places(outcome)
                 draw_squares(painter, x, y, size, self._colours["mark"], hollow=outcome is Outcome.PREFILL)
-        refused = places(Outcome.REFUSED)
+        refused = apart(places(Outcome.REFUSED), 9.0)
         draw_refusals(painter, points(refused, np.full(len(refused), y)), 7.5, self._colours["refused"])
+
+
+def apart(places: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    """Those of the ascending `places` that keep `least` pixels from the one before: crowded marks tell no more."""
+    kept: list[float] = []
+    for place in places.tolist():
+        if not kept or place - kept[-1] >= least:
+            kept.append(place)
+    return np.array(kept, float)
 
 
 def draw_squares(

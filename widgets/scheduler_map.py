@@ -25,7 +25,9 @@ Sources = Callable[[int, int], str]
 """(token, layer), both 0-based, to a plain sentence that names the past exits that made the layer active."""
 
 _TOP_ROOM = 18
-_WATCHED = CellState.OFFLINE | CellState.ONLINE
+# As bytes: with the enum itself NumPy would widen every array to eight bytes a cell.
+_WATCHED = np.uint8(CellState.OFFLINE | CellState.ONLINE)
+_EVALUATED, _REFUSED, _EXITED = (np.uint8(f) for f in (CellState.EVALUATED, CellState.REFUSED, CellState.EXITED))
 _UP_DOWN = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}
 
 
@@ -38,7 +40,8 @@ class SchedulerMapView(TokenPlot):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Scheduler map: tokens by layers", "layer", parent)
-        self._states = np.zeros((0, 1), np.uint8)
+        self._buffer = np.zeros((0, 1), np.uint8)
+        self._states = self._buffer
         self._sources: Sources | None = None
         self._tints = np.zeros((2, _KINDS, 4), np.uint8)
         self._pixels = np.zeros((2, 0, 4), np.uint8)
@@ -66,11 +69,14 @@ class SchedulerMapView(TokenPlot):
 
     def set_map(self, data: SchedulerMap) -> None:
         """Replace the rows from `data.first` on."""
-        depth = data.states.shape[1]
-        kept = self._states[: data.first] if depth == self._states.shape[1] else np.zeros((0, depth), np.uint8)
-        self._states = np.concatenate([kept, data.states])
-        self._paint_from(len(kept))
-        count = len(self._states)
+        depth, first = data.states.shape[1], min(data.first, self.count)
+        if depth != self._buffer.shape[1]:
+            self._buffer, first = np.zeros((0, depth), np.uint8), 0
+        count = first + len(data.states)
+        self._reserve(count)
+        self._buffer[first:count] = data.states
+        self._states = self._buffer[:count]
+        self._paint_from(first)
         self.set_message(NO_TOKENS if count == 0 else None)
         self.y_axis.set_ticks(whole_ticks(24, always=(depth,)))
         self.set_y_range(self._lowest() - 0.5, depth + 0.5, _TOP_ROOM)
@@ -87,7 +93,7 @@ class SchedulerMapView(TokenPlot):
 
     def clear(self) -> None:
         """Show no tokens."""
-        self.set_map(SchedulerMap(0, np.zeros((0, max(self._states.shape[1], 1)), np.uint8)))
+        self.set_map(SchedulerMap(0, np.zeros((0, self._buffer.shape[1]), np.uint8)))
 
     def apply_theme(self, theme: Theme) -> None:
         super().apply_theme(theme)
@@ -130,28 +136,35 @@ class SchedulerMapView(TokenPlot):
 
     def _lowest(self) -> int:
         """The lowest layer to show, from 1: the scheduler leaves the bottom ones alone, and rows need height."""
-        watched = np.flatnonzero((self._states & (_WATCHED | CellState.EVALUATED)).any(0))
+        watched = np.flatnonzero((self._states & (_WATCHED | _EVALUATED)).any(0))
         return max(int(watched[0]) // 5 * 5, 1) if len(watched) else 1
 
     def _layers_run(self, token: int) -> int:
         """Layers run as far as the states tell: up to the exit, or in flight to the last evaluation."""
-        seen = np.flatnonzero(self._states[token] & (CellState.EXITED | CellState.EVALUATED))
+        seen = np.flatnonzero(self._states[token] & (_EXITED | _EVALUATED))
         return int(seen[-1]) + 1 if len(seen) else 0
+
+    def _reserve(self, count: int) -> None:
+        """Make room for so many tokens. It grows by doubling, so that a token costs the same however many there are."""
+        size, depth = self._buffer.shape
+        if count > size or self._pixels.shape[0] != 2 * depth:
+            room = max(1 << (count - 1).bit_length(), 64) if count else 64
+            self._buffer = np.concatenate([self._buffer, np.zeros((room - size, depth), np.uint8)])
+            self._pixels = np.zeros((2 * depth, room, 4), np.uint8)
+            self._states = self._buffer[: self.count]
+            self._paint_from(0)
+            self.image.setImage(self._pixels, autoLevels=False)
+            self.image.setRect(QRectF(0.5, 0.5, room, depth))
 
     def _paint_from(self, first: int) -> None:
         """Renew the image's columns from token `first` on; the rest is kept."""
-        count, depth = self._states.shape
+        count = len(self._states)
         kinds = cell_kinds(self._states[first:])
-        fresh = np.empty((2 * depth, len(kinds), 4), np.uint8)
-        fresh[0::2] = self._tints[0][kinds].transpose(1, 0, 2)
-        fresh[1::2] = self._tints[1][kinds].transpose(1, 0, 2)
-        old = self._pixels[:, :first] if len(self._pixels) == 2 * depth else fresh[:, :0]
-        self._pixels = np.concatenate([old, fresh], axis=1)
-        if count == 0:
-            self.image.clear()
-            return
-        self.image.setImage(self._pixels, autoLevels=False, levels=(0, 255))
-        self.image.setRect(QRectF(0.5, 0.5, count, depth))
+        for half in (0, 1):
+            self._pixels[half::2, first:count] = self._tints[half][kinds].transpose(1, 0, 2)
+        if count < self.count:  # a new run, or one stepped back
+            self._pixels[:, count:] = 0
+        self.image.updateImage()
 
 
 _KINDS = 9
@@ -160,9 +173,9 @@ _KINDS = 9
 
 def cell_kinds(states: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Which tint each cell takes. Shape [n, L]."""
-    evaluated = (states & CellState.EVALUATED) > 0
+    evaluated = (states & _EVALUATED) > 0
     watched = states & _WATCHED
-    kinds = np.where(evaluated, watched + 4, watched)
+    kinds = np.where(evaluated, watched + np.uint8(4), watched)
     return np.where(evaluated & (watched == 0), 8, kinds).astype(np.uint8)
 
 
@@ -215,8 +228,8 @@ def describe_state(state: CellState, layers_run: int, layer: int) -> str:
 def summary(states: NDArray[np.uint8]) -> str:
     """The map in a sentence."""
     watched = (states & _WATCHED) > 0
-    evaluated = (states & CellState.EVALUATED) > 0
-    refused = int(((states & CellState.REFUSED) > 0).sum())
+    evaluated = (states & _EVALUATED) > 0
+    refused = int(((states & _REFUSED) > 0).sum())
     tokens = "1 token" if len(states) == 1 else f"{len(states)} tokens"
     return (
         f"{tokens} by {states.shape[1]} layers: on average {watched.sum(1).mean():.1f} layers watched and "
@@ -255,9 +268,11 @@ class CellMarks(PixelItem):
         shown = self._states[first:last]
         if not len(shown):
             return
-        colours = self._colours
+        # Crowded marks lose their rims, which would hide the map.
+        crowded = pixels.x_scale < 2
+        colours = self._colours | ({"halo": QColor(Qt.GlobalColor.transparent)} if crowded else {})
         size = float(np.clip(min(pixels.x_scale, -pixels.y_scale) * 0.9, 2, 7))
-        tokens, layers = np.nonzero(shown & CellState.EXITED)
+        tokens, layers = np.nonzero(shown & _EXITED)
         full = layers == shown.shape[1] - 1
 
         def places(t: NDArray[np.intp], layer: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -266,15 +281,15 @@ class CellMarks(PixelItem):
         square = max(size - 2, 2)
         draw_dots(painter, points(*places(tokens[full], layers[full])), square, colours["full"], colours["halo"], True)
         draw_dots(painter, points(*places(tokens[~full], layers[~full])), size, colours["exit"], colours["halo"])
-        refused = points(*places(*np.nonzero(shown & CellState.REFUSED)))
-        draw_triangles(painter, refused, size + 3, colours["refused"], colours["halo"])
+        refused = points(*places(*np.nonzero(shown & _REFUSED)))
+        draw_triangles(painter, refused, size + (1 if crowded else 3), colours["refused"], colours["halo"])
         self._draw_in_flight(painter, pixels)
 
     def _draw_in_flight(self, painter: QPainter, pixels: Pixels) -> None:
         """A dotted line up the column of the token that has not left yet, from its last evaluated layer on."""
-        if (self._states[-1] & CellState.EXITED).any():
+        if (self._states[-1] & _EXITED).any():
             return
-        reached = np.flatnonzero(self._states[-1] & CellState.EVALUATED)
+        reached = np.flatnonzero(self._states[-1] & _EVALUATED)
         x = float(np.floor(pixels.x(len(self._states)))) + 0.5
         y = float(pixels.y(reached[-1] + 1.5 if len(reached) else 0.5))
         painter.setPen(QPen(self._colours["exit"], 1, Qt.PenStyle.DotLine))

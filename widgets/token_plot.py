@@ -12,6 +12,7 @@ from widgets.palette import Theme
 from widgets.plot_base import PlotView
 from widgets.plot_items import Cursor, whole_ticks
 from widgets.selection import Selection
+from widgets.theme import SMALL
 
 FEWEST = 24
 """How many tokens the plot has room for at least, so that the first ones are not walls."""
@@ -114,7 +115,7 @@ class TokenPlot(PlotView):
 
     def apply_theme(self, theme: Theme) -> None:
         super().apply_theme(theme)
-        self._follow_button.adjustSize()
+        self._follow_button.setStyleSheet(_BUTTON.format(t=theme, small=self.font().pointSizeF() * SMALL))
         self._place_button()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -168,6 +169,12 @@ class TokenPlot(PlotView):
         self.following = False
         self._follow_button.show()
         self._follow_button.raise_()
+
+
+_BUTTON = (
+    "QToolButton {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.line}; border-radius: 4px;"
+    " padding: 1px 6px; font-size: {small}pt; }} QToolButton:hover {{ border-color: {t.accent}; }}"
+)
 
 
 def followed_range(count: int, capacity: int) -> tuple[float, float]:

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from widgets.throttle import Throttle
+
+
+@pytest.fixture
+def throttle(qtbot: QtBot) -> Throttle:
+    """Its own timer never fires within a test: the tests are its clock."""
+    return Throttle(interval_ms=1_000_000)
+
+
+def test_that_no_tick_runs_more_than_one_update(throttle: Throttle) -> None:
+    ran: list[str] = []
+    for key in "abc":
+        throttle.request(key, lambda key=key: ran.append(key))
+    throttle.tick()
+    assert ran == ["a"]
+    throttle.tick()
+    throttle.tick()
+    assert ran == ["a", "b", "c"]
+
+
+def test_that_only_the_newest_update_of_a_key_runs(throttle: Throttle) -> None:
+    ran: list[int] = []
+    for i in range(5):
+        throttle.request("plot", lambda i=i: ran.append(i))
+    throttle.tick()
+    throttle.tick()
+    assert ran == [4]
+
+
+def test_that_a_view_that_asks_all_the_time_starves_nobody(throttle: Throttle) -> None:
+    ran: list[str] = []
+
+    def greedy() -> None:
+        ran.append("greedy")
+        throttle.request("greedy", greedy)
+
+    throttle.request("greedy", greedy)
+    throttle.request("modest", lambda: ran.append("modest"))
+    for _ in range(3):
+        throttle.request("greedy", greedy)
+        throttle.tick()
+    assert ran == ["greedy", "modest", "greedy"]
+
+
+def test_that_the_timer_runs_only_while_something_waits(throttle: Throttle) -> None:
+    assert not throttle.timer.isActive()
+    throttle.request("plot", lambda: None)
+    assert throttle.timer.isActive()
+    throttle.tick()
+    assert throttle.idle
+    assert not throttle.timer.isActive()
+
+
+def test_that_flush_runs_all_that_waits_at_once(throttle: Throttle) -> None:
+    ran: list[str] = []
+    throttle.request("a", lambda: ran.append("a"))
+    throttle.request("b", lambda: ran.append("b"))
+    throttle.flush()
+    assert ran == ["a", "b"]
+    assert not throttle.timer.isActive()
+
+
+def test_that_an_update_asked_for_during_a_flush_waits_for_its_tick(throttle: Throttle) -> None:
+    ran: list[str] = []
+    throttle.request("a", lambda: throttle.request("a", lambda: ran.append("later")))
+    throttle.flush()
+    assert ran == []
+    assert throttle.timer.isActive()
+    throttle.tick()
+    assert ran == ["later"]
+
+
+def test_that_a_failing_update_is_not_tried_again_and_holds_up_no_other(throttle: Throttle) -> None:
+    ran: list[str] = []
+
+    def fail() -> None:
+        raise ValueError("broken view")
+
+    throttle.request("bad", fail)
+    throttle.request("good", lambda: ran.append("good"))
+    with pytest.raises(ValueError, match="broken view"):
+        throttle.tick()
+    throttle.tick()
+    assert ran == ["good"]
+    assert throttle.idle
+
+
+def test_that_a_cancelled_update_never_runs(throttle: Throttle) -> None:
+    throttle.request("plot", lambda: pytest.fail("it ran"))
+    throttle.cancel("plot")
+    throttle.tick()
+    assert throttle.idle
+
+
+def test_that_the_real_timer_runs_what_was_asked_for_and_then_stops(qtbot: QtBot) -> None:
+    throttle = Throttle()
+    ran: list[str] = []
+    throttle.request("plot", lambda: ran.append("plot"))
+    qtbot.waitUntil(lambda: throttle.idle)
+    assert ran == ["plot"]
+    assert not throttle.timer.isActive()
