@@ -117,9 +117,7 @@ class Controls(QObject):
 
     def remember(self) -> None:
         """Keep what is entered for the next launch."""
-        settings = self._entered()
-        if settings is not None:
-            self._preferences.run_settings = settings
+        self._preferences.run_settings = self._form.wanted_settings(self._prompt.template.isChecked())
         self._preferences.prompt = self._prompt.text.toPlainText()
         self._preferences.dtype, self._preferences.threads = self._form.load_options()
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.failure import Failure
-from app.forms import labelled, named
+from app.forms import labelled, named, plain
 from app.icons import pixmap
 from widgets.palette import Theme
 
@@ -33,8 +33,9 @@ class ErrorDialog(QDialog):
         self.setMinimumWidth(WIDTH)
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.sentence = labelled(failure.sentence, "")
+        self.sentence = labelled(plain(failure.sentence), "")
         self.sentence.setWordWrap(True)
+        self.sentence.setTextFormat(Qt.TextFormat.PlainText)
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.setAccessibleDescription(failure.sentence)
         self.details = self._details_box()
@@ -57,6 +58,7 @@ class ErrorDialog(QDialog):
         words.setSpacing(4)
         words.addWidget(labelled(self.windowTitle(), "title"))
         words.addWidget(self.sentence)
+        words.addStretch(1)
         head = QHBoxLayout()
         head.setSpacing(14)
         head.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
@@ -64,9 +66,11 @@ class ErrorDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 20, 20, 16)
         column.setSpacing(14)
-        column.addLayout(head)
+        column.addLayout(head, 0 if self._failure.details else 1)
         column.addWidget(self.details, 1)
-        column.addWidget(self._buttons())
+        buttons = self._buttons()
+        column.addWidget(buttons)
+        buttons.button(QDialogButtonBox.StandardButton.Close).setFocus()
 
     def _buttons(self) -> QDialogButtonBox:
         box = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
@@ -81,7 +85,6 @@ class ErrorDialog(QDialog):
             box.addButton(self.copy, QDialogButtonBox.ButtonRole.ActionRole)
             self.copy.clicked.connect(self._copy)
         close.setDefault(True)
-        close.setFocus()
         return box
 
     def _toggle_details(self) -> None:

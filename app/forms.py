@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypeVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 W = TypeVar("W", bound=QWidget)
 
@@ -25,6 +27,11 @@ def labelled(text: str, role: str) -> QLabel:
     return label
 
 
+def plain(sentence: str) -> str:
+    """A sentence as a window shows it: the command line's backquotes become quotation marks."""
+    return re.sub("`([^`]*)`", "“\\1”", sentence)
+
+
 def rule(text: str) -> QWidget:
     """A section heading with a line to its right."""
     holder = QWidget()
@@ -32,13 +39,19 @@ def rule(text: str) -> QWidget:
     row.setContentsMargins(0, 4, 0, 0)
     row.setSpacing(8)
     row.addWidget(labelled(text, "muted"))
-    line = QFrame()
-    line.setFrameShape(QFrame.Shape.NoFrame)
-    line.setProperty("role", "rule")
-    line.setFixedHeight(1)
-    line.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-    row.addWidget(line)
+    row.addWidget(_Line(), 1)
     return holder
+
+
+class _Line(QWidget):
+    """A hairline in the theme's line colour."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedHeight(1)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        QPainter(self).fillRect(self.rect(), self.palette().color(QPalette.ColorRole.Mid))
 
 
 class Note(QLabel):
@@ -47,17 +60,15 @@ class Note(QLabel):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWordWrap(True)
+        self.setTextFormat(Qt.TextFormat.PlainText)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.clear()
 
     def show_error(self, sentence: str) -> None:
-        self._show("error", f"✕ {sentence}")
+        self._show("error", f"✕ {plain(sentence)}")
 
     def show_caution(self, sentence: str) -> None:
-        self._show("caution", f"▲ {sentence}")
-
-    def show_hint(self, sentence: str) -> None:
-        self._show("muted", sentence)
+        self._show("caution", f"▲ {plain(sentence)}")
 
     def clear(self) -> None:
         self.setText("")

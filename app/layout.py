@@ -4,57 +4,112 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget, QMainWindow
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QScrollArea, QVBoxLayout, QWidget
 
 from app.settings import LAYOUT_VERSION, Preferences
 
 SIZE = (1520, 940)
-LEFT_WIDTH = 292
-HEIGHTS = (190, 270, 300)
-"""Shares of the right side's rows: tokens, charts, curves."""
-LEFT_HEIGHTS = (210, 550)
+MARGIN = 8
+LEFT_WIDTH = 288
+PROMPT_LEAST = 150
+ROWS = (0.22, 0.38, 0.40)
+"""Shares of the right side's height: tokens, charts, curves and words."""
+HORIZONTAL, VERTICAL = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 
 
-def arrange(window: QMainWindow, docks: Mapping[str, QDockWidget]) -> None:
-    """Put every panel back in its first place and show it."""
-    left, right = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
-    for dock in docks.values():
-        dock.setFloating(False)
-        window.removeDockWidget(dock)
-    window.addDockWidget(left, docks["prompt"])
-    window.splitDockWidget(docks["prompt"], docks["settings"], Qt.Orientation.Vertical)
-    window.addDockWidget(right, docks["tokens"])
-    window.splitDockWidget(docks["tokens"], docks["exits"], Qt.Orientation.Vertical)
-    window.splitDockWidget(docks["exits"], docks["candidates"], Qt.Orientation.Vertical)
-    window.splitDockWidget(docks["exits"], docks["scheduler"], Qt.Orientation.Horizontal)
-    window.splitDockWidget(docks["candidates"], docks["why"], Qt.Orientation.Horizontal)
-    for dock in docks.values():
-        dock.show()
-    share(window, docks)
+class DockHost(QMainWindow):
+    """Holds the panels. A main window inside the main window, because only so can there be room around the docks."""
+
+    def __init__(self, docks: Mapping[str, QDockWidget]) -> None:
+        super().__init__()
+        self.setWindowFlags(Qt.WindowType.Widget)
+        self.setDockNestingEnabled(True)
+        self._docks = docks
+        self._untouched = True
+        self.arrange()
+
+    def arrange(self) -> None:
+        """Put every panel back in its first place and show it."""
+        docks = self._docks
+        for dock in docks.values():
+            dock.setFloating(False)
+            self.removeDockWidget(dock)
+        self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, docks["prompt"])
+        self.splitDockWidget(docks["prompt"], docks["settings"], VERTICAL)
+        self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, docks["tokens"])
+        self.splitDockWidget(docks["tokens"], docks["exits"], VERTICAL)
+        self.splitDockWidget(docks["exits"], docks["candidates"], VERTICAL)
+        self.splitDockWidget(docks["exits"], docks["scheduler"], HORIZONTAL)
+        self.splitDockWidget(docks["candidates"], docks["why"], HORIZONTAL)
+        for dock in docks.values():
+            dock.show()
+        self._untouched = True
+        self._share()
+
+    def restoreState(self, state: object, version: int = 0) -> bool:
+        self._untouched = False
+        return super().restoreState(state, version)  # type: ignore[arg-type]  # Qt's own argument, passed on
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Sizes given before the window has its own are lost; they are given again until the user sees them."""
+        super().resizeEvent(event)
+        self.settle()
+
+    @Slot()
+    def settle(self) -> None:
+        """Share the room anew after a form has changed, unless the user has moved something before."""
+        if self._untouched:
+            self._share()
+
+    def _share(self) -> None:
+        docks, width, height = self._docks, self.width() - LEFT_WIDTH, self.height()
+        settings = min(_content_height(docks["settings"]), height - PROMPT_LEAST)
+        self.resizeDocks([docks["prompt"], docks["tokens"]], [LEFT_WIDTH, width], HORIZONTAL)
+        self.resizeDocks([docks["prompt"], docks["settings"]], [height - settings, settings], VERTICAL)
+        rows = [docks["tokens"], docks["exits"], docks["candidates"]]
+        self.resizeDocks(rows, [round(share * height) for share in ROWS], VERTICAL)
+        for left, right in (("exits", "scheduler"), ("candidates", "why")):
+            self.resizeDocks([docks[left], docks[right]], [width // 2, width // 2], HORIZONTAL)
 
 
-def share(window: QMainWindow, docks: Mapping[str, QDockWidget]) -> None:
-    """Give the panels of the first layout their first sizes."""
-    width = max(window.width(), 900)
-    right_width = width - LEFT_WIDTH
-    horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
-    window.resizeDocks([docks["prompt"], docks["tokens"]], [LEFT_WIDTH, right_width], horizontal)
-    window.resizeDocks([docks["prompt"], docks["settings"]], list(LEFT_HEIGHTS), vertical)
-    window.resizeDocks([docks["tokens"], docks["exits"], docks["candidates"]], list(HEIGHTS), vertical)
-    window.resizeDocks([docks["exits"], docks["scheduler"]], [right_width // 2, right_width // 2], horizontal)
-    window.resizeDocks([docks["candidates"], docks["why"]], [right_width // 2, right_width // 2], horizontal)
+def framed(host: DockHost) -> QWidget:
+    """The host with room around it."""
+    frame = QWidget()
+    column = QVBoxLayout(frame)
+    column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+    column.addWidget(host)
+    return frame
 
 
-def restore(window: QMainWindow, preferences: Preferences) -> bool:
-    """Put window and panels where they were left; False where nothing usable is remembered."""
+def restore(window: QMainWindow, host: DockHost, preferences: Preferences) -> None:
+    """Put window and panels where they were left; where nothing usable is remembered, where they were made."""
     geometry, layout = preferences.geometry, preferences.layout
     if geometry.isEmpty() or not window.restoreGeometry(geometry):
         window.resize(*SIZE)
-    return not layout.isEmpty() and window.restoreState(layout, LAYOUT_VERSION)
+    if not layout.isEmpty() and not host.restoreState(layout, LAYOUT_VERSION):
+        host.arrange()
 
 
-def remember(window: QMainWindow, preferences: Preferences) -> None:
+def remember(window: QMainWindow, host: DockHost, preferences: Preferences) -> None:
     """Keep where window and panels are."""
     preferences.geometry = window.saveGeometry()
-    preferences.layout = window.saveState(LAYOUT_VERSION)
+    preferences.layout = host.saveState(LAYOUT_VERSION)
+
+
+def _content_height(dock: QDockWidget) -> int:
+    """What the dock needs to show its form without scrolling."""
+    area = dock.findChild(QScrollArea)
+    title = dock.titleBarWidget()
+    form = _form_height(area) if area else 0
+    return form + (title.sizeHint().height() if title else 0) + MARGIN
+
+
+def _form_height(area: QScrollArea) -> int:
+    """With its notes wrapped to the width that there is."""
+    form = area.widget()
+    layout = form.layout()
+    if layout is not None and layout.hasHeightForWidth():
+        return layout.totalHeightForWidth(area.viewport().width())
+    return form.sizeHint().height()

@@ -52,10 +52,11 @@ class MainWindow(QMainWindow):
         self._painted = False
         self.setObjectName("main")
         self.setWindowIcon(app_icon())
-        self.setDockNestingEnabled(True)
         self.commands = Actions(self)
         self.prompt, self.form, self.views = PromptPanel(), SettingsPanel(), Views(self)
         self.panels = self._make_panels()
+        self.host = layout.DockHost(self.panels)
+        self.setCentralWidget(layout.framed(self.host))
         self.controls = Controls(session, self.commands, self.prompt, self.form, preferences, self)
         self.flow = ModelFlow(session, preferences, self.form, self.commands, self)
         self.status = StatusLine()
@@ -81,7 +82,8 @@ class MainWindow(QMainWindow):
     @Slot()
     def reset_layout(self) -> None:
         """Put every panel back in its first place."""
-        layout.arrange(self, self.panels)
+        self.host.arrange()
+        self.prompt.text.setFocus()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -91,7 +93,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember, vanish at once, then end the engine's thread, which takes up to a layer."""
-        layout.remember(self, self.preferences)
+        layout.remember(self, self.host, self.preferences)
         self.controls.remember()
         self.hide()
         self.session.close()
@@ -156,9 +158,7 @@ class MainWindow(QMainWindow):
             action.triggered.connect(self._choose_theme)
 
     def _recall(self) -> None:
-        self.resize(*layout.SIZE)
-        layout.arrange(self, self.panels)
-        layout.restore(self, self.preferences)
+        layout.restore(self, self.host, self.preferences)
         self.prompt.text.setPlainText(self.preferences.prompt)
         self.form.set_load_options(self.preferences.dtype, self.preferences.threads)
         settings = self.preferences.run_settings
@@ -188,12 +188,12 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _show_state(self, state: RunState) -> None:
         self.controls.show_state()
-        self.panels[SETTINGS.key].set_subtitle("applies to the next run" if self.session.is_running else "")
+        self.panels[SETTINGS.key].set_subtitle("changes apply to the next run" if self.session.is_running else "")
         self._show_figures()
 
     @Slot(int)
     def _show_trace(self, first: int) -> None:
-        self.views.show_trace(self.session.trace, first)
+        self.views.show_trace(self.session.trace, first, self.session.selection)
         self.commands["reset"].setEnabled(self.session.trace is not None)
 
     @Slot(object)
@@ -220,12 +220,13 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{summary.info.name} — {TITLE}" if summary else TITLE)
         self.form.set_model(facts_of(summary) if summary else None)
         self.prompt.set_template_available(summary is None or summary.has_chat_template)
+        QTimer.singleShot(0, self.host.settle)
 
     @Slot(object)
     def _show_progress(self, progress: Progress) -> None:
         self.status.progress.show_progress(progress)
         if self.session.trace is None:
-            self.panels[TOKENS.key].set_empty(progress_text(progress))
+            self.panels[TOKENS.key].set_empty(f"{progress_text(progress)}\nWrite a prompt meanwhile.")
 
     @Slot(object)
     def _show_failure(self, failure: Failure) -> None:

@@ -56,6 +56,7 @@ class ModelDialog(QDialog):
         """Wait for the user to choose."""
         self._set_busy(False)
         self.note.clear()
+        self.download.setFocus()
 
     def start(self, message: str) -> None:
         """Show that work of unknown length has begun."""
@@ -94,7 +95,7 @@ class ModelDialog(QDialog):
         self.other.setMenu(menu)
         self.later = named(QPushButton("&Not now"), "Not now", "Close this; the Model menu offers it again (Esc)")
         self.later.clicked.connect(self.reject)
-        self.progress = ProgressLine()
+        self.progress = ProgressLine(stacked=True)
         self.progress.cancelled.connect(self.cancel_requested)
         self.note = Note()
 
@@ -104,6 +105,7 @@ class ModelDialog(QDialog):
         column.setSpacing(16)
         column.addLayout(self._head(offer, theme))
         column.addLayout(_facts(offer))
+        column.addStretch(1)
         column.addWidget(self.note)
         column.addWidget(self.progress)
         column.addLayout(self._buttons())
@@ -117,6 +119,7 @@ class ModelDialog(QDialog):
         text = labelled(ABOUT_DEFAULT if offer.default else ABOUT_OTHER, "")
         text.setWordWrap(True)
         words.addWidget(text)
+        words.addStretch(1)
         row = QHBoxLayout()
         row.setSpacing(16)
         row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)

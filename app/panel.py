@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QPen
+from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPalette, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
@@ -22,6 +22,10 @@ from widgets.theme import RADIUS, mixed
 
 BUTTON = 24
 EMPTY_ICON = 40
+BODY_MARGINS = (12, 2, 12, 10)
+HEADER_MARGINS = (12, 7, 8, 4)
+BUTTON_ICON = 14
+LEAST_ROOM = 120
 
 
 class Header(QWidget):
@@ -29,20 +33,59 @@ class Header(QWidget):
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._height = BUTTON + HEADER_MARGINS[1] + HEADER_MARGINS[3]
         self.title = labelled(title, "title")
         self.subtitle = labelled("", "muted")
-        # A long legend may not keep the panel from becoming narrow.
+        # A long legend may not keep the panel from becoming narrow; it wraps, and the title bar grows with it.
         self.subtitle.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.subtitle.setMinimumWidth(0)
+        self.subtitle.setWordWrap(True)
         self.float_button = _small_button(f"Float {title}", "Float this panel, or put it back (double-click its title)")
         self.hide_button = _small_button(f"Hide {title}", "Hide this panel; the View menu brings it back")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 6, 6, 2)
-        row.setSpacing(8)
-        row.addWidget(self.title)
-        row.addWidget(self.subtitle, 1)
-        row.addWidget(self.float_button)
-        row.addWidget(self.hide_button)
+        self._row = row = QHBoxLayout(self)
+        row.setContentsMargins(*HEADER_MARGINS)
+        row.setSpacing(6)
+        for label in (self.title, self.subtitle):
+            # Both start level with the buttons, so that a wrapped legend hangs below its first line.
+            label.ensurePolished()
+            label.setContentsMargins(0, (BUTTON - label.fontMetrics().height()) // 2, 0, 0)
+        row.addWidget(self.title, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.subtitle, 1, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.float_button, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.hide_button, 0, Qt.AlignmentFlag.AlignTop)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit()
+
+    def fit(self) -> None:
+        """Be as high as the wrapped subtitle needs: a dock does not ask its title bar for a height for its width."""
+        lines = self.subtitle.heightForWidth(self._room()) if self.subtitle.text() else 0
+        height = max(BUTTON, lines) + HEADER_MARGINS[1] + HEADER_MARGINS[3]
+        if height != self._height:
+            self._height = height
+            self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self._height)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(super().minimumSizeHint().width(), self._height)
+
+    def _room(self) -> int:
+        """The subtitle's width to be; the layout has yet to give it when the title bar is resized."""
+        items = (self._row.itemAt(index) for index in range(self._row.count()))
+        others = [item.sizeHint().width() for item in items if item.widget() is not self.subtitle]
+        taken = sum(others) + self._row.spacing() * len(others) + HEADER_MARGINS[0] + HEADER_MARGINS[2]
+        return max(LEAST_ROOM, self.width() - taken)
+
+    def add_action(self, action: QAction) -> None:
+        """A quiet button for `action`, left of the window buttons."""
+        button = QToolButton()
+        button.setProperty("role", "quiet")
+        button.setDefaultAction(action)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._row.insertWidget(self._row.indexOf(self.float_button), button, 0, Qt.AlignmentFlag.AlignTop)
 
 
 class EmptyState(QWidget):
@@ -53,16 +96,26 @@ class EmptyState(QWidget):
         self._icon_name = icon_name
         self._sign = QLabel()
         self._sign.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.sentence = labelled("", "muted")
-        self.sentence.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.sentence.setWordWrap(True)
+        self.headline, self.note = labelled("", "title"), labelled("", "muted")
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 8, 24, 16)
-        column.setSpacing(8)
-        column.addStretch(1)
+        column.setSpacing(6)
+        column.addStretch(2)
         column.addWidget(self._sign)
-        column.addWidget(self.sentence)
-        column.addStretch(1)
+        for label in (self.headline, self.note):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            label.setWordWrap(True)
+            column.addWidget(label)
+        column.addStretch(3)
+
+    def show_text(self, text: str) -> None:
+        """The first line says how things are, the rest what to do; a text of one line only explains."""
+        headline, note = text.split("\n", 1) if "\n" in text else ("", text)
+        self.headline.setText(headline)
+        self.note.setText(note)
+        self.headline.setVisible(bool(headline))
+        self.setAccessibleName(text)
 
     def apply_theme(self, theme: Theme) -> None:
         colour = mixed(theme.muted, theme.surface, 0.45)
@@ -80,8 +133,10 @@ class Panel(QDockWidget):
         self.setTitleBarWidget(self.header)
         self.empty = EmptyState(icon_name)
         body = QWidget()
-        self._stack = QStackedLayout(body)
-        self._stack.setContentsMargins(1, 0, 1, 1)
+        room = QVBoxLayout(body)
+        room.setContentsMargins(*BODY_MARGINS)
+        self._stack = QStackedLayout()
+        room.addLayout(self._stack)
         self._stack.addWidget(view)
         self._stack.addWidget(self.empty)
         self.setWidget(body)
@@ -92,13 +147,17 @@ class Panel(QDockWidget):
         """The muted words after the title; rich text is allowed."""
         if text != self.header.subtitle.text():
             self.header.subtitle.setText(text)
+            self.header.fit()
 
     def set_empty(self, sentence: str | None) -> None:
         """Show this sentence in place of the view; None shows the view."""
         if sentence is not None:
-            self.empty.sentence.setText(sentence)
-            self.empty.setAccessibleName(sentence)
+            self.empty.show_text(sentence)
         self._stack.setCurrentIndex(0 if sentence is None else 1)
+
+    def add_action(self, action: QAction) -> None:
+        """A quiet button for `action` in the title bar."""
+        self.header.add_action(action)
 
     @property
     def is_empty(self) -> bool:
@@ -134,7 +193,9 @@ class Panel(QDockWidget):
 
 def _small_button(name: str, tip: str) -> QToolButton:
     button = named(QToolButton(), name, tip)
-    button.setProperty("role", "small")
+    button.setProperty("role", "quiet")
     button.setFixedSize(BUTTON, BUTTON)
-    button.setStyleSheet("padding: 2px;")
+    button.setIconSize(QSize(BUTTON_ICON, BUTTON_ICON))
+    button.setStyleSheet("padding: 2px")  # the role's own padding is made for words and leaves an icon no room
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QGridLayout, QProgressBar, QPushButton, QWidget
 
 from app.forms import labelled, named
 from core.progress import Progress
@@ -30,7 +30,8 @@ class ProgressLine(QWidget):
 
     cancelled = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, *, stacked: bool = False, parent: QWidget | None = None) -> None:
+        """With `stacked` the sentence stands above the bar and has the whole width."""
         super().__init__(parent)
         self.text = labelled("", "muted")
         self.bar = named(QProgressBar(), "Progress", "How much of the work is done")
@@ -38,12 +39,14 @@ class ProgressLine(QWidget):
         self.bar.setMinimumWidth(160)
         self.cancel = named(QPushButton("Cancel"), "Cancel", "Stop this; nothing half-made is kept")
         self.cancel.clicked.connect(self._cancel)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(12)
-        row.addWidget(self.text)
-        row.addWidget(self.bar, 1)
-        row.addWidget(self.cancel)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(4)
+        grid.addWidget(self.text, 0, 0)
+        grid.addWidget(self.bar, int(stacked), int(not stacked))
+        grid.addWidget(self.cancel, int(stacked), 2)
+        grid.setColumnStretch(int(not stacked), 1)
 
     def start(self, message: str) -> None:
         """Show work of unknown length."""
@@ -59,7 +62,7 @@ class ProgressLine(QWidget):
             self.bar.setValue(min(BAR_STEPS, progress.done * BAR_STEPS // progress.total))
 
     def sizeHint(self) -> QSize:
-        return super().sizeHint().expandedTo(QSize(420, 0))
+        return super().sizeHint().expandedTo(QSize(560, 0))
 
     def _cancel(self) -> None:
         self.cancel.setEnabled(False)

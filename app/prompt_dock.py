@@ -112,7 +112,7 @@ class PromptPanel(QWidget):
         row.addWidget(self.examples)
         row.addWidget(self.run)
         column = QVBoxLayout(self)
-        column.setContentsMargins(12, 4, 12, 12)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(self.text, 1)
         column.addWidget(self._note)

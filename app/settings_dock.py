@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from app.forms import Note, named, rule
 from core.config import CANDIDATES, DType, KVPolicy, Policy, RunSettings, SchedulerSettings
 from core.errors import UserError
+from widgets.theme import pad
 
 POLICIES = (
     (Policy.SPECEE_T1T2, "SpecEE T1 + T2", "Predictors only on the layers that the two-level scheduler chooses"),
@@ -33,7 +34,7 @@ KV_POLICIES = (
     (KVPolicy.RECOMPUTE, "recompute", "Skipped K/V are computed when a later token needs them: exact"),
     (KVPolicy.HOLE, "hole", "Deeper layers never see tokens that left early, as the released code does"),
 )
-DTYPES = ((None, "automatic"), (DType.FLOAT32, "float32"), (DType.BFLOAT16, "bfloat16"), (DType.FLOAT16, "float16"))
+DTYPES = ((None, "auto"), (DType.FLOAT32, "float32"), (DType.BFLOAT16, "bfloat16"), (DType.FLOAT16, "float16"))
 STEPS = 100
 """Slider steps between threshold 0 and 1."""
 
@@ -84,8 +85,14 @@ class SettingsPanel(QWidget):
         self._tell()
         return settings
 
+    def wanted_settings(self, chat_template: bool) -> RunSettings:
+        """What the user has chosen, also where the model at hand cannot do it: the next one may."""
+        return replace(self._entered(chat_template), policy=self._wanted)
+
     def set_settings(self, settings: RunSettings) -> None:
         """Enter these; what the form's ranges do not allow is brought to the nearest that they do."""
+        if settings.policy in {policy for policy, _, _ in POLICIES}:
+            self._wanted = settings.policy
         with QSignalBlocker(self):
             _choose(self.policy, settings.policy)
             _choose(self.kv_policy, settings.kv_policy)
@@ -107,8 +114,8 @@ class SettingsPanel(QWidget):
         can_exit = facts is None or facts.has_parts
         for row in range(self.policy.count()):
             self._row_enabled(row, can_exit or not Policy(self.policy.itemData(row)).needs_parts)
-        if not can_exit:
-            _choose(self.policy, Policy.DENSE)
+        with QSignalBlocker(self.policy):
+            _choose(self.policy, self._wanted if can_exit else Policy.DENSE)
         self._parts.setText(facts.parts if facts and facts.parts else "none")
         self._parts.setToolTip(self._parts.text())
         self._enable()
@@ -126,16 +133,18 @@ class SettingsPanel(QWidget):
         return DType(dtype) if dtype else None, self.threads.value() or None
 
     def set_running(self, running: bool) -> None:
-        """Say that a run keeps the settings it was started with."""
+        """Whether a run holds the model, which then cannot be reloaded with a click beside its settings."""
         self._running = running
         self._enable()
 
     def _make_inputs(self) -> None:
         self._running = False
+        self._wanted = RunSettings().policy
         self.policy = named(_combo(POLICIES), "Policy", "Which rule may end a token's pass early")
         self.threshold = named(QDoubleSpinBox(), "Threshold", "An exit is proposed where the score is above this")
         self.threshold.setRange(0.0, 1.0)
         self.threshold.setSingleStep(0.01)
+        pad(self.threshold)
         self.threshold.setValue(RunSettings().threshold)
         self.slider = named(QSlider(Qt.Orientation.Horizontal), "Threshold slider", "Score threshold from 0 to 1")
         self.slider.setRange(0, STEPS)
@@ -159,12 +168,12 @@ class SettingsPanel(QWidget):
             self.dtype.addItem(text, value)
         self.threads = _spin(0, os.cpu_count() or 1, 0, "Threads", "CPU threads; needs a reload")
         self.threads.setSpecialValueText("auto")
-        self.reload = named(QPushButton("Re&load model"), "Reload model", "Load the model with this dtype and threads")
+        self.reload = named(QPushButton("Re&load"), "Reload model", "Load the model with this dtype and threads")
         self._parts = named(QLabel(), "Trained parts", "Where drafter, predictors and offline profile come from")
         self._parts.setProperty("role", "muted")
         self._candidates = QLabel(f"{CANDIDATES}, fixed by the trained parts")
         self._candidates.setProperty("role", "muted")
-        self._note = Note()
+        self._policy_note, self._note = Note(), Note()
 
     def _lay_out(self) -> None:
         grid = QGridLayout()
@@ -180,11 +189,12 @@ class SettingsPanel(QWidget):
             ("Ma&x tokens", self.max_tokens, self.max_tokens),
         )
         for row, (text, field, buddy) in enumerate(rows):
-            _add_row(grid, row, text, field, buddy)
-        _add_row(grid, 4, "Candidates k", self._candidates, None)
-        _add_row(grid, 5, "Trained parts", self._parts, None)
+            _add_row(grid, 2 * row, text, field, buddy)
+        grid.addWidget(self._policy_note, 1, 0, 1, 2)
+        _add_row(grid, 8, "Candidates k", self._candidates, None)
+        _add_row(grid, 9, "Trained parts", self._parts, None)
         column = QVBoxLayout(self)
-        column.setContentsMargins(12, 4, 12, 12)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addLayout(grid)
         column.addWidget(rule("Scheduler"))
@@ -193,8 +203,7 @@ class SettingsPanel(QWidget):
         )
         column.addWidget(self.distinct)
         column.addWidget(rule("Model"))
-        column.addLayout(_triple(("&dtype", self.dtype), ("T&hreads", self.threads)))
-        column.addWidget(self.reload)
+        column.addLayout(_triple(("&dtype", self.dtype), ("T&hreads", self.threads), ("", self.reload)))
         column.addWidget(self._note)
         column.addStretch(1)
 
@@ -202,6 +211,7 @@ class SettingsPanel(QWidget):
         self.threshold.valueChanged.connect(self._follow_spin)
         self.slider.valueChanged.connect(self._follow_slider)
         self.reload.clicked.connect(self.reload_requested)
+        self.policy.activated.connect(self._want)
         for combo in (self.policy, self.kv_policy, self.dtype):
             combo.currentIndexChanged.connect(self._edited)
         for spin in (self.window_n, self.radius, self.offline, self.max_tokens, self.threads):
@@ -228,6 +238,9 @@ class SettingsPanel(QWidget):
     def _follow_slider(self, step: int) -> None:
         self.threshold.setValue(step / STEPS)
 
+    def _want(self) -> None:
+        self._wanted = Policy(self.policy.currentData())
+
     def _edited(self) -> None:
         self._enable()
         self.changed.emit()
@@ -243,11 +256,11 @@ class SettingsPanel(QWidget):
 
     def _tell(self) -> None:
         if self._facts is not None and not self._facts.has_parts:
-            self._note.show_caution(self._facts.parts_problem)
-        elif self._facts is not None and self.load_options() != self._loaded:
-            self._note.show_caution("dtype and threads take effect with Reload model.")
-        elif self._running:
-            self._note.show_hint("This run keeps its settings; changes apply to the next run.")
+            self._policy_note.show_caution(self._facts.parts_problem)
+        else:
+            self._policy_note.clear()
+        if self._facts is not None and self.load_options() != self._loaded:
+            self._note.show_caution("dtype and threads take effect with Reload.")
         else:
             self._note.clear()
 
@@ -273,6 +286,7 @@ def _choose(combo: QComboBox, value: object) -> None:
 
 def _spin(least: int, most: int, value: int, name: str, tip: str) -> QSpinBox:
     spin = named(QSpinBox(), name, tip)
+    pad(spin)
     spin.setRange(least, most)
     spin.setValue(value)
     spin.setMinimumWidth(58)

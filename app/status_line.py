@@ -33,6 +33,7 @@ class StatusLine(QStatusBar):
         self.exit = self._label("Mean layers run of the tokens after the first")
         self.active = self._label("Mean number of layers whose predictor was active")
         self.progress = ProgressLine()
+        self.progress.cancel.setStyleSheet("padding: 0 10px; min-height: 0")
         self.addWidget(self.progress)
         self.progress.hide()
         self.state = QLabel()

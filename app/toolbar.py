@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QSlider, QToolBar, QToolButton, QWidget
 
 from app.actions import Actions
@@ -13,7 +13,10 @@ from widgets.palette import Theme
 from widgets.theme import mixed
 
 MODEL_WIDTH = 230
-SCRUBBER_WIDTH = 240
+SCRUBBER_WIDTH = 280
+WORDS_FROM = 1240
+"""Width in pixels from which the toolbar has room for words."""
+PLAIN = ("pause", "step_token", "step_layer", "stop", "reset")
 
 
 class Scrubber(QWidget):
@@ -37,7 +40,7 @@ class Scrubber(QWidget):
         row.setSpacing(4)
         row.addStretch(1)
         row.addWidget(action_button(actions["previous_token"], text=False))
-        row.addWidget(self.slider, 1)
+        row.addWidget(self.slider, 100)
         row.addWidget(action_button(actions["next_token"], text=False))
         row.addWidget(action_button(actions["newest_token"], text=False))
         row.addWidget(self.label)
@@ -69,9 +72,18 @@ class ToolBar(QToolBar):
         self.addWidget(self.model)
         self.addSeparator()
         self.addWidget(self.run)
-        for name in ("pause", "step_token", "step_layer", "stop", "reset"):
-            self.addWidget(action_button(actions[name], text=True))
+        self._plain = [action_button(actions[name], text=True) for name in PLAIN]
+        for button in self._plain:
+            self.addWidget(button)
         self.addWidget(self.scrubber)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow window the signs must do without their words, so that the scrubber stays in sight."""
+        super().resizeEvent(event)
+        style = Qt.ToolButtonStyle
+        wanted = style.ToolButtonTextBesideIcon if self.width() >= WORDS_FROM else style.ToolButtonIconOnly
+        for button in self._plain:
+            button.setToolButtonStyle(wanted)
 
     def show_model(self, name: str) -> None:
         """Name the loaded model; a long name is cut in the middle and whole in the tooltip."""

@@ -20,7 +20,7 @@ from widgets.probability_curves import NO_DRAFT, NO_TOKEN, PREFILL, ProbabilityC
 from widgets.scheduler_map import SchedulerMapView
 from widgets.selection import Selection
 from widgets.throttle import Throttle
-from widgets.token_strip import TokenStrip
+from widgets.token_strip import LEGEND, TokenStrip
 from widgets.why_view import WhyView
 
 
@@ -40,6 +40,8 @@ EXITS = Place("exits", "Exit layers", "panel-exits", "Ctrl+4", "Exit layers over
 SCHEDULER = Place("scheduler", "Scheduler", "panel-scheduler", "Ctrl+5", "Which layers were watched for each token")
 CURVES = Place("candidates", "Candidates", "panel-candidates", "Ctrl+6", "Candidates’ probabilities over layers")
 WHY = Place("why", "Why", "panel-why", "Ctrl+7", "Why the selected token left where it did, in words")
+
+DENSE = "A dense run watches no layers.\nChoose a SpecEE policy to see the scheduler at work."
 
 
 class Views(QObject):
@@ -68,13 +70,15 @@ class Views(QObject):
         self._add(SCHEDULER, self.scheduler, self._draw_scheduler)
         self._add(CURVES, self.curves, self._draw_curves)
         self._add(WHY, self.why, self._draw_why)
+        self.panels[WHY.key].add_action(self.why.copy_action)
         for view in (self.tokens, self.exits, self.scheduler, self.curves):
             view.selected.connect(self.selected)
 
-    def show_trace(self, trace: Trace | None, first: int) -> None:
+    def show_trace(self, trace: Trace | None, first: int, selection: Selection) -> None:
         """Draw the tokens from `first` on again, one panel a frame; everything where the trace is another one."""
         if trace is not self._trace or trace is None:
             self._replace(trace)
+            self.show_selection(selection)
             first = 0
         for key in self.panels:
             self._ask(key, first)
@@ -91,13 +95,14 @@ class Views(QObject):
     def set_empty(self, sentences: dict[str, str] | None) -> None:
         """Show a sentence in place of each view; None shows the views."""
         for key, panel in self.panels.items():
-            panel.set_empty(sentences[key] if sentences else None)
+            panel.set_empty(sentences[key] if sentences else self._nothing_to_show(key))
 
     def apply_theme(self, theme: Theme) -> None:
         """Repaint views and legends."""
         self._theme = theme
+        self.panels[TOKENS.key].set_subtitle(LEGEND)
         for key, view in ((EXITS.key, self.exits), (SCHEDULER.key, self.scheduler)):
-            self.panels[key].set_subtitle(view.legend_html(theme))
+            self.panels[key].set_subtitle(_unbroken(view.legend_html(theme)))
         for view in (self.tokens, self.exits, self.scheduler, self.curves, self.why):
             view.apply_theme(theme)
 
@@ -143,6 +148,9 @@ class Views(QObject):
     def _draw_tokens(self, first: int) -> None:
         assert self._trace is not None
         self.tokens.set_chips(token_chips(self._trace, first))
+        last = self._trace.records[-1] if self._trace.records else None
+        in_flight = last is not None and last.emitted is None and self._trace.ended is None
+        self.tokens.set_in_flight(last.layers_run if last and in_flight else None, self._trace.depth)
 
     def _draw_exits(self, first: int) -> None:
         self.exits.set_series(self.figures.exit_series())
@@ -160,7 +168,10 @@ class Views(QObject):
             return
         if record.token >= first:
             self.curves.set_curves(candidate_curves(self._trace, record.token), _why_no_draft(self._trace, record))
-            panel.set_subtitle(f"{_token_words(record)} · {self.curves.legend_html(self._theme)}")
+            words = _token_words(record)
+            panel.set_subtitle(
+                f"{words} · {_unbroken(self.curves.legend_html(self._theme))}" if record.draft else words
+            )
 
     def _draw_why(self, first: int) -> None:
         if self._trace is None:
@@ -170,6 +181,10 @@ class Views(QObject):
         record = self._record()
         words = _token_words(record) if record else ""
         self.panels[WHY.key].set_subtitle(words + (f" · layer {layer + 1}" if record and layer is not None else ""))
+
+    def _nothing_to_show(self, key: str) -> str | None:
+        started = self._trace.started if self._trace else None
+        return DENSE if key == SCHEDULER.key and started and not started.settings.policy.needs_parts else None
 
     def _record(self) -> TokenRecord | None:
         token = self._selection.token
@@ -184,6 +199,11 @@ class Views(QObject):
         radius = self._trace.started.settings.scheduler.radius
         sources = online_sources(self._trace.records[token], layer, radius)
         return ", ".join(f"token {at + 1} left at {exit_layer}" for at, exit_layer in sources)
+
+
+def _unbroken(legend: str) -> str:
+    """A legend that never wraps between a sign and its word."""
+    return legend.replace("</span> ", "</span>\u00a0")
 
 
 def _why_no_draft(trace: Trace, record: TokenRecord) -> str:
