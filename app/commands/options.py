@@ -23,6 +23,13 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **keywords: Any) -> None:
         super().__init__(**keywords, allow_abbrev=False)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As argparse's, but each command refuses what it does not know itself, so that its own help is named."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return known, unknown
+
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{_sentence(message)}; `{self.prog} --help` lists what it takes.")
 

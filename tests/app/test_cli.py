@@ -77,6 +77,10 @@ def test_that_bad_input_gets_exit_code_2_and_one_sentence(
         (["run", "--prompt", "x", "--threshold", "abc"], "The threshold is 'abc'; it must be a number."),
         (["run", "--prompt", "x", "--dtype", "int8"], "The dtype is 'int8'; choose float32, bfloat16 or float16."),
         (["dance"], "There is no command 'dance'; `specee-viewer --help` lists what it takes."),
+        (
+            ["run", "--prompt", "x", "-q"],
+            "This command does not take '-q'; `specee-viewer run --help` lists what it takes.",
+        ),
         (["run"], "--prompt is missing; `specee-viewer run --help` lists what it takes."),
     ],
 )
