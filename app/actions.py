@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject
@@ -83,7 +84,7 @@ class Actions(QObject):
     def __getitem__(self, name: str) -> QAction:
         return self._made[name]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[QAction]:
         return iter(self._made.values())
 
     def some(self, specs: tuple[Spec, ...]) -> list[QAction]:

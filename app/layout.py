@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QByteArray, QEvent, Qt, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QScrollArea, QStyle, QVBoxLayout, QWidget
 
+from app.panel import BODY_MARGINS
 from app.settings import LAYOUT_VERSION, Preferences
 
 SIZE = (1520, 940)
@@ -29,6 +30,8 @@ class DockHost(QMainWindow):
         self._docks = docks
         self._untouched = True
         self.arrange()
+        for dock in docks.values():
+            dock.topLevelChanged.connect(self._touch)
 
     def arrange(self) -> None:
         """Put every panel back in its first place and show it."""
@@ -48,9 +51,17 @@ class DockHost(QMainWindow):
         self._untouched = True
         self._share()
 
-    def restoreState(self, state: object, version: int = 0) -> bool:
+    def restore(self, state: QByteArray) -> None:
+        """Put the panels where they were; where that cannot be read, in their first place."""
         self._untouched = False
-        return super().restoreState(state, version)  # type: ignore[arg-type]  # Qt's own argument, passed on
+        if not self.restoreState(state, LAYOUT_VERSION):
+            self.arrange()
+
+    def event(self, event: QEvent) -> bool:
+        """A press that reaches the host itself is on a line between panels: from now on the sizes are the user's."""
+        if event.type() is QEvent.Type.MouseButtonPress:
+            self._touch()
+        return super().event(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Sizes given before the window has its own are lost; they are given again until the user sees them."""
@@ -63,11 +74,17 @@ class DockHost(QMainWindow):
         if self._untouched:
             self._share()
 
+    @Slot()
+    def _touch(self) -> None:
+        self._untouched = False
+
     def _share(self) -> None:
         docks, width, height = self._docks, self.width() - LEFT_WIDTH, self.height()
         settings = min(_content_height(docks["settings"]), height - PROMPT_LEAST)
+        separator = self.style().pixelMetric(QStyle.PixelMetric.PM_DockWidgetSeparatorExtent, None, self)
+        prompt = height - settings - separator
         self.resizeDocks([docks["prompt"], docks["tokens"]], [LEFT_WIDTH, width], HORIZONTAL)
-        self.resizeDocks([docks["prompt"], docks["settings"]], [height - settings, settings], VERTICAL)
+        self.resizeDocks([docks["prompt"], docks["settings"]], [prompt, settings], VERTICAL)
         rows = [docks["tokens"], docks["exits"], docks["candidates"]]
         self.resizeDocks(rows, [round(share * height) for share in ROWS], VERTICAL)
         for left, right in (("exits", "scheduler"), ("candidates", "why")):
@@ -88,8 +105,8 @@ def restore(window: QMainWindow, host: DockHost, preferences: Preferences) -> No
     geometry, layout = preferences.geometry, preferences.layout
     if geometry.isEmpty() or not window.restoreGeometry(geometry):
         window.resize(*SIZE)
-    if not layout.isEmpty() and not host.restoreState(layout, LAYOUT_VERSION):
-        host.arrange()
+    if not layout.isEmpty():
+        host.restore(layout)
 
 
 def remember(window: QMainWindow, host: DockHost, preferences: Preferences) -> None:
@@ -103,13 +120,13 @@ def _content_height(dock: QDockWidget) -> int:
     area = dock.findChild(QScrollArea)
     title = dock.titleBarWidget()
     form = _form_height(area) if area else 0
-    return form + (title.sizeHint().height() if title else 0) + MARGIN
+    return form + (title.sizeHint().height() if title else 0) + BODY_MARGINS[1] + BODY_MARGINS[3]
 
 
 def _form_height(area: QScrollArea) -> int:
     """With its notes wrapped to the width that there is."""
     form = area.widget()
-    layout = form.layout()
+    layout = form.layout() if form else None
     if layout is not None and layout.hasHeightForWidth():
         return layout.totalHeightForWidth(area.viewport().width())
-    return form.sizeHint().height()
+    return form.sizeHint().height() if form else 0

@@ -74,8 +74,8 @@ class Header(QWidget):
 
     def _room(self) -> int:
         """The subtitle's width to be; the layout has yet to give it when the title bar is resized."""
-        items = (self._row.itemAt(index) for index in range(self._row.count()))
-        others = [item.sizeHint().width() for item in items if item.widget() is not self.subtitle]
+        items = [self._row.itemAt(index) for index in range(self._row.count())]
+        others = [item.sizeHint().width() for item in items if item and item.widget() is not self.subtitle]
         taken = sum(others) + self._row.spacing() * len(others) + HEADER_MARGINS[0] + HEADER_MARGINS[2]
         return max(LEAST_ROOM, self.width() - taken)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
@@ -100,8 +100,8 @@ class PromptPanel(QWidget):
         button.setMenu(menu)
         return button
 
-    def _use_example(self, action) -> None:
-        self.text.setPlainText(action.data())
+    def _use_example(self, action: QAction) -> None:
+        self.text.setPlainText(str(action.data()))
         self.text.setFocus()
 
     def _lay_out(self) -> None:

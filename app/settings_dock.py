@@ -247,9 +247,11 @@ class SettingsPanel(QWidget):
 
     def _enable(self) -> None:
         policy = Policy(self.policy.currentData())
-        for field in (self.threshold, self.slider, self.kv_policy):
+        exit_fields: tuple[QWidget, ...] = (self.threshold, self.slider, self.kv_policy)
+        for field in exit_fields:
             field.setEnabled(policy.needs_parts)
-        for field in (self.window_n, self.radius, self.offline, self.distinct):
+        scheduler_fields: tuple[QWidget, ...] = (self.window_n, self.radius, self.offline, self.distinct)
+        for field in scheduler_fields:
             field.setEnabled(policy is Policy.SPECEE_T1T2)
         self.reload.setEnabled(self._facts is not None and not self._running)
         self._tell()

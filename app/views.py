@@ -101,8 +101,8 @@ class Views(QObject):
         """Repaint views and legends."""
         self._theme = theme
         self.panels[TOKENS.key].set_subtitle(LEGEND)
-        for key, view in ((EXITS.key, self.exits), (SCHEDULER.key, self.scheduler)):
-            self.panels[key].set_subtitle(_unbroken(view.legend_html(theme)))
+        self.panels[EXITS.key].set_subtitle(_unbroken(self.exits.legend_html(theme)))
+        self.panels[SCHEDULER.key].set_subtitle(_unbroken(self.scheduler.legend_html(theme)))
         for view in (self.tokens, self.exits, self.scheduler, self.curves, self.why):
             view.apply_theme(theme)
 
@@ -168,10 +168,8 @@ class Views(QObject):
             return
         if record.token >= first:
             self.curves.set_curves(candidate_curves(self._trace, record.token), _why_no_draft(self._trace, record))
-            words = _token_words(record)
-            panel.set_subtitle(
-                f"{words} · {_unbroken(self.curves.legend_html(self._theme))}" if record.draft else words
-            )
+            legend = f" · {_unbroken(self.curves.legend_html(self._theme))}" if record.draft else ""
+            panel.set_subtitle(_token_words(record) + legend)
 
     def _draw_why(self, first: int) -> None:
         if self._trace is None:
