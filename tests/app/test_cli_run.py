@@ -1,4 +1,4 @@
-"""`specee-viewer run`, on scripted engines and on a tiny model."""
+"""`specee-viewer run`, on scripted engines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from core.trace.events import (
     StageTimes,
     TokenEmitted,
 )
-from tests.tiny import make_tiny_model
 
 JSON_KEYS = [
     "text",
@@ -259,66 +258,3 @@ def test_that_a_refused_run_says_nothing_but_its_sentence(
     monkeypatch.setattr(engine, "run", refuse)
     assert cli.main(["run", "--prompt", "x"]) == 2
     assert capsys.readouterr() == ("", "The prompt is longer than the context; shorten it.\n")
-
-
-class TestOnATinyModel:
-    """The real loader and engine."""
-
-    @pytest.fixture
-    def model(self, tmp_path: Path) -> str:
-        return str(make_tiny_model(tmp_path / "tiny"))
-
-    def run(self, model: str, *flags: str) -> int:
-        return cli.main(["run", "--model", model, "--max-new-tokens", "6", *flags])
-
-    def test_that_json_and_plain_output_tell_the_same_text(
-        self, model: str, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert self.run(model, "--prompt", "the sky", "--policy", "dense", "--json") == 0
-        result = json.loads(capsys.readouterr().out)
-        assert self.run(model, "--prompt", "the sky", "--policy", "dense") == 0
-        assert capsys.readouterr() == (result["text"] + "\n", "")
-        assert list(result) == JSON_KEYS
-        assert len(result["token_ids"]) == len(result["exit_layers"]) <= 6
-        assert set(result["exit_layers"]) == {DEPTH}
-
-    @pytest.mark.parametrize(
-        "flags",
-        [
-            ["--prompt", "sun " * 400],
-            ["--prompt", "x", "--policy", "specee-t1"],
-            ["--prompt", "x", "--offline-layers", "4"],
-            ["--prompt", "x", "--radius", "9"],
-        ],
-        ids=["prompt longer than the context", "policy without parts", "M beyond depth", "r beyond depth"],
-    )
-    def test_that_what_the_model_cannot_do_gets_exit_code_2_and_one_sentence(
-        self, flags: list[str], model: str, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert self.run(model, *flags) == 2
-        out, err = capsys.readouterr()
-        assert (out, err.count("\n")) == ("", 1)
-
-    @pytest.mark.parametrize(
-        "damage", ["no config", "no weights", "pickled weights", "another architecture", "no folder"]
-    )
-    def test_that_a_folder_that_is_no_model_gets_exit_code_2_and_one_sentence(
-        self, damage: str, model: str, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        folder = Path(model)
-        weights = folder / "model.safetensors"
-        if damage == "no config":
-            (folder / "config.json").unlink()
-        elif damage == "no weights":
-            weights.unlink()
-        elif damage == "pickled weights":
-            weights.rename(folder / "pytorch_model.bin")
-        elif damage == "another architecture":
-            config = json.loads((folder / "config.json").read_text())
-            config["architectures"] = ["GPT2LMHeadModel"]
-            (folder / "config.json").write_text(json.dumps(config))
-        else:
-            model = str(folder / "nowhere")
-        assert self.run(model, "--prompt", "x", "--policy", "dense") == 2
-        out, err = capsys.readouterr()
-        assert (out, err.count("\n")) == ("", 1)
