@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import platform
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,23 +137,27 @@ class Decoding:
         total = len(ids)
         for first in range(0, total, PREFILL_CHUNK):
             chunk = ids[first : first + PREFILL_CHUNK]
-            normed = self._prefill_chunk(chunk, first)
+            normed = yield from self._prefill_chunk(chunk, first, total)
             self._feature = normed[-1]
             if self._drafter:
-                following = ids[first + 1 : first + 1 + len(chunk)]
-                self._drafter.feed(following, normed[: len(following)])
-            yield PrefillAdvanced(self._run, first + len(chunk), total, self._watch.elapsed)
+                with self._watch("draft"):
+                    following = ids[first + 1 : first + 1 + len(chunk)]
+                    self._drafter.feed(following, normed[: len(following)])
         yield self._emit(self._choose(self._feature).token_id, self._decoder.config.depth, ExitReason.PREFILL)
 
-    def _prefill_chunk(self, chunk: Tensor, first: int) -> Tensor:
-        with self._watch("layers"):
-            self.context.length = first + len(chunk)
-            rows = self._decoder.rows(range(first, self.context.length), self.context.length)
-            x = self._decoder.embed(chunk)
-            for layer in range(self._decoder.config.depth):
-                self._check_stop()
+    def _prefill_chunk(self, chunk: Tensor, first: int, total: int) -> Generator[Event, None, Tensor]:
+        """Run a chunk through all layers, telling how far it is after each; its normed states [n, d]."""
+        depth = self._decoder.config.depth
+        self.context.length = first + len(chunk)
+        rows = self._decoder.rows(range(first, self.context.length), self.context.length)
+        x = self._decoder.embed(chunk)
+        for layer in range(depth):
+            self._check_stop()
+            with self._watch("layers"):
                 x = self.context.prefill_layer(layer, x, rows)
-            return self._decoder.norm(x)
+            done = first + len(chunk) * (layer + 1) // depth
+            yield PrefillAdvanced(self._run, done, total, self._watch.elapsed)
+        return self._decoder.norm(x)
 
     def _pass(self) -> Iterator[Event]:
         """Feed the newest token and emit the next one."""

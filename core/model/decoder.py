@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -22,41 +23,57 @@ Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Queries, keys and values, each [..., n, heads, head_dim] after RoPE, to attention's result in the queries' shape."""
 
 
+class Linear(Protocol):
+    """A product with weights that are not one plain tensor: packed, quantised, or of several modules."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Rows [..., in] to rows [..., out], the bias included."""
+
+
+Weight = Tensor | Linear
+"""A product's weights: a tensor [out, in], or an object that knows how to multiply."""
+
+
+def product(x: Tensor, weight: Weight, bias: Tensor | None = None) -> Tensor:
+    """Rows x [..., in] times the weight, [..., out]."""
+    return F.linear(x, weight, bias) if isinstance(weight, Tensor) else weight(x)
+
+
 @dataclass(slots=True)
 class LayerWeights:
-    """One decoder layer. Products are stored as [out, in]."""
+    """One decoder layer."""
 
     attention_norm: Tensor | None
     """Shape [d]; None where the layer has no norm before attention, as in EAGLE's first."""
-    qkv: Tensor
+    qkv: Weight
     """Shape [(heads + 2 kv_heads) head_dim, d]."""
     qkv_bias: Tensor | None
     q_norm: Tensor | None
     """Shape [head_dim]; Qwen3 only, as is `k_norm`."""
     k_norm: Tensor | None
-    out: Tensor
+    out: Weight
     """Shape [d, heads head_dim]."""
     out_bias: Tensor | None
     mlp_norm: Tensor
-    gate_up: Tensor
+    gate_up: Weight
     """Shape [2 mlp, d], gate rows first."""
-    down: Tensor
+    down: Weight
     """Shape [d, mlp]."""
 
 
 def run_layer(w: LayerWeights, config: ModelConfig, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend) -> Tensor:
     """One decoder layer over rows x [..., n, d]; the same code serves cached decoding and batched training."""
     mixed = attend(*project(w, config, x, cos, sin)).flatten(-2)
-    x = x + F.linear(mixed, w.out, w.out_bias)
-    gate, up = F.linear(F.rms_norm(x, (config.hidden,), w.mlp_norm, config.norm_eps), w.gate_up).chunk(2, -1)
-    return x + F.linear(F.silu(gate) * up, w.down)
+    x = x + product(mixed, w.out, w.out_bias)
+    gate, up = product(F.rms_norm(x, (config.hidden,), w.mlp_norm, config.norm_eps), w.gate_up).chunk(2, -1)
+    return x + product(F.silu(gate) * up, w.down)
 
 
 def project(w: LayerWeights, config: ModelConfig, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Queries, keys and values of rows x [..., n, d], each [..., n, heads, head_dim], RoPE applied."""
     heads, kv_heads = config.heads, config.kv_heads
     normed = x if w.attention_norm is None else F.rms_norm(x, (config.hidden,), w.attention_norm, config.norm_eps)
-    qkv = F.linear(normed, w.qkv, w.qkv_bias).view(*x.shape[:-1], heads + 2 * kv_heads, config.head_dim)
+    qkv = product(normed, w.qkv, w.qkv_bias).view(*x.shape[:-1], heads + 2 * kv_heads, config.head_dim)
     qk, v = qkv[..., : heads + kv_heads, :], qkv[..., heads + kv_heads :, :]
     if w.q_norm is not None and w.k_norm is not None:
         qk = _norm_heads(qk, w.q_norm, w.k_norm, config)
@@ -95,7 +112,9 @@ class Decoder:
         self.layers = [_layer_weights(take, config, f"model.layers.{index}.") for index in range(config.depth)]
         self.final_norm = take("model.norm.weight", d)
         self.head_weight = self.embedding if config.tied else take("lm_head.weight", config.vocabulary, d)
-        """W, shape [V, d]."""
+        """W, shape [V, d]; its rows are what candidates are scored by."""
+        self.head: Weight = self.head_weight
+        """The LM head as a product; another format than `head_weight` where that is faster."""
         self.rope = RopeTable(config, dtype, device)
 
     def new_cache(self, capacity: int) -> KVCache:
@@ -131,7 +150,7 @@ class Decoder:
 
     def logits(self, normed: Tensor) -> Tensor:
         """LM head over normed hidden states, [n, d] to [n, V]."""
-        return F.linear(normed, self.head_weight)
+        return product(normed, self.head)
 
     def forward(self, ids: Tensor, first: int, cache: KVCache) -> Tensor:
         """All layers over ids [n] at positions first…; the last layer's hidden states [n, d]."""
