@@ -1,0 +1,51 @@
+"""On the real default model: our greedy tokens are transformers' greedy tokens (`specee.md` §0)."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from core.config import Policy, RunSettings
+from core.engine import Engine, RunRequest
+from core.model.loading import LoadedModel
+from core.trace.events import TokenEmitted
+
+pytestmark = pytest.mark.model
+
+NEW_TOKENS = 200
+PROMPTS = (
+    "Describe a lighthouse keeper's day in the year 1890, hour by hour.",
+    "Write a Python function that merges two sorted lists, then explain each line of it.",
+    "A train leaves at 9:40 and covers 210 km at 84 km/h. When does it arrive? Show each step.",
+    "List the planets of the solar system with one fact about each.",
+    "Compare tea and coffee: history, preparation, effects and customs in several countries.",
+)
+
+
+@pytest.fixture(scope="module")
+def reference(default_model_folder: Path) -> AutoModelForCausalLM:
+    return AutoModelForCausalLM.from_pretrained(default_model_folder, dtype=torch.float32).eval()
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_that_dense_emits_the_tokens_that_transformers_generates(
+    default_model: LoadedModel, reference: AutoModelForCausalLM, prompt: str
+) -> None:
+    settings = RunSettings(Policy.DENSE, max_new_tokens=NEW_TOKENS)
+    events = Engine(default_model).run(RunRequest(prompt, settings), threading.Event())
+    ours = [event.token_id for event in events if isinstance(event, TokenEmitted)]
+    ids = torch.tensor([default_model.tokenizer.encode_chat(prompt)])
+    with torch.inference_mode():
+        theirs = reference.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            do_sample=False,
+            max_new_tokens=NEW_TOKENS,
+            eos_token_id=sorted(default_model.tokenizer.end_ids),
+        )[0, ids.shape[1] :].tolist()
+    assert len(ours) == NEW_TOKENS, "a prompt whose answer is shorter proves less"
+    assert ours == theirs
