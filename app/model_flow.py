@@ -37,7 +37,7 @@ class ModelFlow(QObject):
         self._window = window
         self.theme: Theme = DARK
         self.dialog: ModelDialog | None = None
-        self._recent = QMenu("Recent models", window)
+        self.recent = QMenu("Recent models", window)
         self._wanted = ModelRequest()
         self._connect()
 
@@ -52,7 +52,7 @@ class ModelFlow(QObject):
         actions = self._actions
         menu.addAction(actions["default_model"])
         menu.addActions([actions["open_folder"], actions["open_gguf"], actions["open_hub"]])
-        menu.addMenu(self._recent)
+        menu.addMenu(self.recent)
         menu.addSeparator()
         menu.addAction(actions["reload"])
         return menu
@@ -72,8 +72,8 @@ class ModelFlow(QObject):
         actions["open_hub"].triggered.connect(self._open_hub)
         actions["reload"].triggered.connect(self.reload)
         self._form.reload_requested.connect(self.reload)
-        self._recent.aboutToShow.connect(self._fill_recent)
-        self._recent.triggered.connect(self._open_recent)
+        self.recent.aboutToShow.connect(self._fill_recent)
+        self.recent.triggered.connect(self._open_recent)
         session.model_missing.connect(self._offer)
         session.model_changed.connect(self._loaded)
         session.progressed.connect(self._progressed)
@@ -117,11 +117,11 @@ class ModelFlow(QObject):
 
     @Slot()
     def _fill_recent(self) -> None:
-        self._recent.clear()
+        self.recent.clear()
         for ref in self._preferences.recent_models:
-            self._recent.addAction(ref).setData(ref)
-        if self._recent.isEmpty():
-            self._recent.addAction("none yet").setEnabled(False)
+            self.recent.addAction(ref).setData(ref)
+        if self.recent.isEmpty():
+            self.recent.addAction("none yet").setEnabled(False)
 
     def _start_folder(self) -> str:
         for ref in self._preferences.recent_models:

@@ -46,11 +46,11 @@ class PromptPanel(QWidget):
         self.examples = self._examples_button()
         self.run = named(QPushButton("Run"), "Run", "Run this prompt (Ctrl+Enter)")
         self.run.setProperty("role", "primary")
-        self._note = Note()
+        self.note = Note()
         self._lay_out()
         self.set_template_available(True)
         self.run.clicked.connect(self.run_requested)
-        self.text.textChanged.connect(self._note.clear)
+        self.text.textChanged.connect(self.note.clear)
         for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | key), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -60,9 +60,9 @@ class PromptPanel(QWidget):
         """The prompt; None, with a sentence in the form, where it is empty."""
         text = self.text.toPlainText()
         if text.strip():
-            self._note.clear()
+            self.note.clear()
             return text
-        self._note.show_error(EMPTY)
+        self.note.show_error(EMPTY)
         self.text.setFocus()
         return None
 
@@ -82,7 +82,7 @@ class PromptPanel(QWidget):
 
     def show_error(self, sentence: str) -> None:
         """Show a sentence about the prompt under it."""
-        self._note.show_error(sentence)
+        self.note.show_error(sentence)
 
     def set_runnable(self, runnable: bool) -> None:
         """Whether Run does anything now."""
@@ -115,5 +115,5 @@ class PromptPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(self.text, 1)
-        column.addWidget(self._note)
+        column.addWidget(self.note)
         column.addLayout(row)

@@ -80,7 +80,7 @@ class SettingsPanel(QWidget):
             if self._facts is not None:
                 settings.check_against(self._facts.depth)
         except UserError as error:
-            self._note.show_error(str(error))
+            self.note.show_error(str(error))
             raise
         self._tell()
         return settings
@@ -173,7 +173,7 @@ class SettingsPanel(QWidget):
         self._parts.setProperty("role", "muted")
         self._candidates = QLabel(f"{CANDIDATES}, fixed by the trained parts")
         self._candidates.setProperty("role", "muted")
-        self._policy_note, self._note = Note(), Note()
+        self.policy_note, self.note = Note(), Note()
 
     def _lay_out(self) -> None:
         grid = QGridLayout()
@@ -190,7 +190,7 @@ class SettingsPanel(QWidget):
         )
         for row, (text, field, buddy) in enumerate(rows):
             _add_row(grid, 2 * row, text, field, buddy)
-        grid.addWidget(self._policy_note, 1, 0, 1, 2)
+        grid.addWidget(self.policy_note, 1, 0, 1, 2)
         _add_row(grid, 8, "Candidates k", self._candidates, None)
         _add_row(grid, 9, "Trained parts", self._parts, None)
         column = QVBoxLayout(self)
@@ -204,7 +204,7 @@ class SettingsPanel(QWidget):
         column.addWidget(self.distinct)
         column.addWidget(rule("Model"))
         column.addLayout(_triple(("&dtype", self.dtype), ("T&hreads", self.threads), ("", self.reload)))
-        column.addWidget(self._note)
+        column.addWidget(self.note)
         column.addStretch(1)
 
     def _connect(self) -> None:
@@ -258,13 +258,13 @@ class SettingsPanel(QWidget):
 
     def _tell(self) -> None:
         if self._facts is not None and not self._facts.has_parts:
-            self._policy_note.show_caution(self._facts.parts_problem)
+            self.policy_note.show_caution(self._facts.parts_problem)
         else:
-            self._policy_note.clear()
+            self.policy_note.clear()
         if self._facts is not None and self.load_options() != self._loaded:
-            self._note.show_caution("dtype and threads take effect with Reload.")
+            self.note.show_caution("dtype and threads take effect with Reload.")
         else:
-            self._note.clear()
+            self.note.clear()
 
     def _row_enabled(self, row: int, enabled: bool) -> None:
         item = self.policy.model().item(row)  # type: ignore[attr-defined]  # a combo's own model is a QStandardItemModel

@@ -59,6 +59,7 @@ class Views(QObject):
         self._theme: Theme = DARK
         self._pending: dict[str, int] = {}
         """By panel: the first token that it has not drawn yet."""
+        self._figures_from = 0
         self._throttle = Throttle(self)
         self.tokens, self.exits, self.scheduler = TokenStrip(), ExitChart(), SchedulerMapView()
         self.curves, self.why = ProbabilityCurvesView(), WhyView()
@@ -82,7 +83,8 @@ class Views(QObject):
             first = 0
         for key in self.panels:
             self._ask(key, first)
-        self._throttle.request("figures", lambda: self.figures_changed.emit())
+        self._figures_from = min(first, self._figures_from)
+        self._throttle.request("figures", self._tell_figures)
 
     def show_selection(self, selection: Selection) -> None:
         """Mark the selection in every view, and explain it."""
@@ -119,6 +121,7 @@ class Views(QObject):
 
     def _replace(self, trace: Trace | None) -> None:
         self._trace = trace
+        self._update_figures()
         for view in (self.tokens, self.exits, self.scheduler, self.curves):
             view.clear()
         self.why.clear()
@@ -131,9 +134,10 @@ class Views(QObject):
             self._throttle.request(key, lambda: self._paint(key))
 
     def _paint(self, key: str) -> None:
+        if self.panels[key].isHidden():
+            return  # it was closed after it had asked; it catches up once it is shown
         first = self._pending.pop(key, None)
         if first is not None and self._trace is not None and self._trace.started is not None:
-            self._update_figures(first)
             self._draw[key](first)
 
     @Slot()
@@ -142,8 +146,13 @@ class Views(QObject):
         for key, first in list(self._pending.items()):
             self._ask(key, first)
 
-    def _update_figures(self, first: int) -> None:
-        self.figures.update(self._trace, first)
+    def _tell_figures(self) -> None:
+        self._update_figures()
+        self.figures_changed.emit()
+
+    def _update_figures(self) -> None:
+        self.figures.update(self._trace, self._figures_from)
+        self._figures_from = self.figures.count
 
     def _draw_tokens(self, first: int) -> None:
         assert self._trace is not None
@@ -153,6 +162,7 @@ class Views(QObject):
         self.tokens.set_in_flight(last.layers_run if last and in_flight else None, self._trace.depth)
 
     def _draw_exits(self, first: int) -> None:
+        self._update_figures()
         self.exits.set_series(self.figures.exit_series())
 
     def _draw_scheduler(self, first: int) -> None:
