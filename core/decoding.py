@@ -212,7 +212,7 @@ class Decoding:
         with self._watch("recompute"):
             self.context.end(layers_run)
         self._policy.record(self._emitted, layers_run - 1)
-        recomputed = np.array(self.context.recomputed, np.int64).reshape(-1, 3)
+        recomputed = np.array(self.context.recomputed, np.int64)
         return KVUpdated(self._run, self._emitted, self.context.length - 1, layers_run, recomputed)
 
     def _propose(self) -> Draft | None:

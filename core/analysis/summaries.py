@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.texts import visible as visible
-from core.trace.events import ExitReason, FloatArray, IntArray, TokenEmitted
+from core.trace.events import Audited, ExitReason, FloatArray, IntArray, TokenEmitted
 from core.trace.trace import TokenRecord, Trace
 
 RUNNING_MEAN = 8
@@ -30,6 +30,8 @@ class Outcome(IntEnum):
     """Ran to the last layer; no predictor proposed an exit."""
     REFUSED = 3
     """Ran to the last layer although an exit had been proposed: every check refused it."""
+    WRONG_EXIT = 4
+    """Left early with another token than full depth gives; only an audit can tell."""
 
 
 class CellState(IntFlag):
@@ -110,6 +112,20 @@ class CandidateCurves:
     """Layers run, 1…L; 0 while the token is in flight."""
     early: bool
     """Whether the token left before the last layer."""
+    audit: AuditCurves | None = None
+    """What every layer would have said; None where the run was not recorded in audit depth."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCurves:
+    """One token's candidates at all L layers, computed beside the run (`design.md` §3)."""
+
+    local: FloatArray
+    """Shape [L, k], softmax over the candidates."""
+    full: FloatArray
+    """Shape [L, k], probabilities in the whole vocabulary: where the final token is no candidate, all stay low."""
+    scores: FloatArray
+    """Shape [L]; NaN where there is no predictor."""
 
 
 def outcome(record: TokenRecord) -> Outcome:
@@ -118,8 +134,13 @@ def outcome(record: TokenRecord) -> Outcome:
     if emitted.reason is ExitReason.PREFILL:
         return Outcome.PREFILL
     if emitted.exit_layer < record.depth:
-        return Outcome.EARLY_EXIT
+        return Outcome.WRONG_EXIT if is_wrong(record) else Outcome.EARLY_EXIT
     return Outcome.REFUSED if refusals(record) else Outcome.FULL_DEPTH
+
+
+def is_wrong(record: TokenRecord) -> bool:
+    """Whether an audit found that full depth gives another token."""
+    return record.audit is not None and record.audit.full_depth_id != _emitted(record).token_id
 
 
 def refusals(record: TokenRecord) -> int:
@@ -173,6 +194,13 @@ def active_layers_mean(trace: Trace) -> float | None:
     """Mean size of the active sets; None where no schedule was made."""
     sizes = [int(r.schedule.active.sum()) for r in trace.records if r.schedule]
     return float(np.mean(sizes)) if sizes else None
+
+
+def agreement(trace: Trace) -> float | None:
+    """Share of the tokens after the first that equal their own pass finished to full depth (`specee.md` §0); None
+    where the run was not audited."""
+    audited = [r for r in trace.emitted[1:] if r.audit]
+    return sum(not is_wrong(r) for r in audited) / len(audited) if audited else None
 
 
 def tokens_per_second(trace: Trace) -> float | None:
@@ -234,7 +262,14 @@ def candidate_curves(trace: Trace, token: int) -> CandidateCurves | None:
         emitted_candidate=int(matches[0]) if len(matches) else -1,
         exit_layer=emitted.exit_layer if emitted else 0,
         early=bool(emitted and emitted.exit_layer < record.depth),
+        audit=_audit_curves(record.audit) if record.audit else None,
     )
+
+
+def _audit_curves(audit: Audited) -> AuditCurves:
+    logits = audit.candidate_logits
+    powers = np.exp(logits - logits.max(-1, keepdims=True))
+    return AuditCurves(powers / powers.sum(-1, keepdims=True), audit.candidate_probabilities, audit.scores)
 
 
 def _emitted(record: TokenRecord) -> TokenEmitted:

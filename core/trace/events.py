@@ -219,6 +219,9 @@ class KVUpdated:
     recomputed: IntArray
     """Shape [n, 3], rows (position, first layer, last layer + 1) of earlier positions that were caught up."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recomputed", self.recomputed.reshape(-1, 3))
+
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
