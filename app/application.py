@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
-import socket
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from core.errors import UserError
+from app.screen import require_screen
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
@@ -17,13 +14,6 @@ if TYPE_CHECKING:
     from app.main_window import MainWindow
 
 NAME = "specee-viewer"
-NO_SCREEN = (
-    "There is no screen to open a window on{why}. Run it headless with `specee-viewer run --prompt TEXT`, or set "
-    "DISPLAY or WAYLAND_DISPLAY."
-)
-_X_DISPLAY = re.compile(r"^(?P<host>[^:]*):(?P<number>\d+)(\.\d+)?$")
-_X_PORT = 6000
-_PROBE_SECONDS = 2.0
 
 
 def run_app(model: str | None = None, theme: str | None = None, reset_layout: bool = False) -> int:
@@ -45,35 +35,6 @@ def run_app(model: str | None = None, theme: str | None = None, reset_layout: bo
     code = application.exec()
     window.session.close()
     return code
-
-
-def require_screen(environment: Mapping[str, str], platform: str) -> None:
-    """Refuse in a sentence where Qt would abort the process.
-
-    Raises:
-        UserError: on Linux, no display is named, or the one named cannot be reached.
-    """
-    if not platform.startswith("linux") or environment.get("QT_QPA_PLATFORM"):
-        return
-    if environment.get("WAYLAND_DISPLAY"):
-        return
-    display = environment.get("DISPLAY", "")
-    if not display:
-        raise UserError(NO_SCREEN.format(why=""))
-    if not reachable(display):
-        raise UserError(NO_SCREEN.format(why=f" (DISPLAY is {display}, and nothing answers there)"))
-
-
-def reachable(display: str) -> bool:
-    """Whether something listens where the X display name points. A name of another form is left to Qt to judge."""
-    parts = _X_DISPLAY.match(display)
-    if parts is None:
-        return True
-    number, host = int(parts["number"]), parts["host"]
-    if host in ("", "unix"):
-        name = f"/tmp/.X11-unix/X{number}"
-        return _answers(socket.AF_UNIX, name) or _answers(socket.AF_UNIX, f"\0{name}")
-    return _answers_tcp(host, _X_PORT + number)
 
 
 def make_application() -> QApplication:
@@ -115,21 +76,3 @@ def open_window(
     window.shown.connect(lambda: window.flow.open(wanted))
     window.show()
     return window
-
-
-def _answers(family: socket.AddressFamily, address: str) -> bool:
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.settimeout(_PROBE_SECONDS)
-        try:
-            probe.connect(address)
-        except OSError:
-            return False
-    return True
-
-
-def _answers_tcp(host: str, port: int) -> bool:
-    try:
-        with socket.create_connection((host, port), _PROBE_SECONDS):
-            return True
-    except OSError:
-        return False

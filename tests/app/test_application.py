@@ -16,40 +16,10 @@ from pytestqt.qtbot import QtBot
 from app import application
 from app.settings import ThemeMode
 from app.theming import Theming
-from core.errors import UserError
 from tests.app.window_stage import WindowStage, undress
 from widgets.palette import DARK, LIGHT
 
 ROOT = Path(application.__file__).resolve().parent.parent
-
-
-@pytest.mark.parametrize(
-    ("environment", "platform"),
-    [
-        ({"QT_QPA_PLATFORM": "offscreen"}, "linux"),
-        ({"WAYLAND_DISPLAY": "wayland-0"}, "linux"),
-        ({}, "darwin"),
-        ({}, "win32"),
-        ({"DISPLAY": "odd name"}, "linux"),
-    ],
-)
-def test_that_a_machine_that_may_have_a_screen_is_not_refused(environment: dict[str, str], platform: str) -> None:
-    application.require_screen(environment, platform)
-
-
-@pytest.mark.parametrize("environment", [{}, {"DISPLAY": ""}, {"DISPLAY": ":4711"}, {"DISPLAY": "unix:4711.0"}])
-def test_that_a_machine_without_a_screen_is_told_so_and_how_to_run_headless(environment: dict[str, str]) -> None:
-    with pytest.raises(UserError, match=r"no screen .*specee-viewer run --prompt"):
-        application.require_screen(environment, "linux")
-
-
-def test_that_a_display_that_answers_is_reachable(tmp_path: Path) -> None:
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        assert application.reachable(f"127.0.0.1:{port - 6000}")
-    assert not application.reachable(f"127.0.0.1:{port - 6000}")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there does Qt abort")
