@@ -170,7 +170,8 @@ class FakeRun:
 
     def _emitted(self, token: int, exit_layer: int, reason: ExitReason) -> TokenEmitted:
         word = token % len(WORDS)
-        times = StageTimes(0.001, 0.001 * exit_layer, 0.001, 0.002, 0.001 * exit_layer + 0.005)
+        layers, total = 0.001 * exit_layer, 0.001 * exit_layer + 0.005
+        times = StageTimes(draft=0.001, layers=layers, predictor=0.001, verification=0.002, total=total)
         return TokenEmitted(self.run, token, 100 + word, WORDS[word].encode(), False, exit_layer, reason, times)
 
 

@@ -95,7 +95,7 @@ def measure(wanted: dict[str, Any]) -> dict[str, Any]:
 
 def _environment() -> dict[str, str]:
     """This process's environment, drawing off screen where there is no screen."""
-    from app.application import require_screen
+    from app.screen import require_screen
 
     try:
         require_screen(os.environ, sys.platform)

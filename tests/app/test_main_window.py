@@ -101,6 +101,7 @@ def test_that_a_finished_run_is_in_every_view_and_in_the_figures(stage: WindowSt
     assert all(map(stage.shows, VIEWS))
     assert stage.enabled() == {"run", "step_token", "step_layer", "reset"}
     assert stage.window.tools.scrubber.label.text() == "token 12 / 12"
+    assert "tokens/s" in stage.window.status.speed.text()
     assert "mean exit" in stage.window.status.exit.text()
     assert "/ 12" in stage.window.status.exit.text()
     assert "layers watched" in stage.window.status.active.text()
