@@ -16,6 +16,8 @@ from transformers import (
     Qwen2ForCausalLM,
     Qwen3Config,
     Qwen3ForCausalLM,
+    SmolLM3Config,
+    SmolLM3ForCausalLM,
 )
 
 from core.model.config import parse_config
@@ -40,11 +42,24 @@ LLAMA3_ROPE = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 64,
 }
+YARN_ROPE = {"rope_type": "yarn", "rope_theta": 1e4, "factor": 8.0, "original_max_position_embeddings": 64}
+_SMOLLM3 = {"pad_token_id": None, "bos_token_id": None, "eos_token_id": None}
 FAMILIES: dict[str, tuple[type[Any], type[Any], dict[str, Any]]] = {
     "llama": (LlamaForCausalLM, LlamaConfig, {}),
     "llama, tied head": (LlamaForCausalLM, LlamaConfig, {"tie_word_embeddings": True}),
     "llama, attention bias": (LlamaForCausalLM, LlamaConfig, {"attention_bias": True}),
     "llama, llama3 RoPE": (LlamaForCausalLM, LlamaConfig, {"rope_parameters": LLAMA3_ROPE}),
+    "llama, linear RoPE": (
+        LlamaForCausalLM,
+        LlamaConfig,
+        {"rope_parameters": {"rope_type": "linear", "rope_theta": 1e4, "factor": 4.0}},
+    ),
+    "llama, dynamic RoPE": (
+        LlamaForCausalLM,
+        LlamaConfig,
+        {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}},
+    ),
+    "qwen2, yarn RoPE": (Qwen2ForCausalLM, Qwen2Config, {"rope_parameters": YARN_ROPE}),
     "mistral, sliding window": (MistralForCausalLM, MistralConfig, {"sliding_window": 7}),
     "mistral, no window": (MistralForCausalLM, MistralConfig, {"sliding_window": None}),
     "qwen2": (Qwen2ForCausalLM, Qwen2Config, {}),
@@ -54,6 +69,13 @@ FAMILIES: dict[str, tuple[type[Any], type[Any], dict[str, Any]]] = {
         {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 2},
     ),
     "qwen3": (Qwen3ForCausalLM, Qwen3Config, {"head_dim": 16}),
+    "qwen3, attention bias": (Qwen3ForCausalLM, Qwen3Config, {"head_dim": 16, "attention_bias": True}),
+    "smollm3": (SmolLM3ForCausalLM, SmolLM3Config, _SMOLLM3),
+    "smollm3, windows on the layers without RoPE": (
+        SmolLM3ForCausalLM,
+        SmolLM3Config,
+        {**_SMOLLM3, "no_rope_layers": [1, 0, 1, 0], "use_sliding_window": True, "sliding_window": 5},
+    ),
 }
 
 

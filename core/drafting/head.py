@@ -76,7 +76,7 @@ class DraftHead:
     def state(self) -> dict[str, Tensor]:
         """The head's own weights by name; `from_state` takes them back."""
         named = {"fc.weight": self.fc, "fc.bias": self.fc_bias}
-        named |= {f"layer.{name}": getattr(self.layer, name) for name in LayerWeights.__slots__}
+        named |= {f"layer.{name}": getattr(self.layer, name) for name in _LAYER_TENSORS}
         return {name: weight for name, weight in named.items() if weight is not None}
 
     @classmethod
@@ -93,7 +93,7 @@ class DraftHead:
             if shapes.get(name) != tuple(weight.shape):
                 raise UserError(f"The drafter's weight {name} does not fit this model; train it again.")
         placed = {name: weight.to(decoder.device, decoder.dtype) for name, weight in state.items()}
-        layer = LayerWeights(**{name: placed.get(f"layer.{name}") for name in LayerWeights.__slots__})  # type: ignore[arg-type]
+        layer = LayerWeights(**{name: placed.get(f"layer.{name}") for name in _LAYER_TENSORS})  # type: ignore[arg-type]
         return cls(decoder, placed["fc.weight"], placed.get("fc.bias"), layer)
 
     @classmethod
@@ -107,6 +107,7 @@ class DraftHead:
         return cls.from_state(decoder, state)
 
 
+_LAYER_TENSORS = tuple(name for name in LayerWeights.__slots__ if name != "rotates")
 _OPTIONAL = frozenset(f"layer.{name}" for name in ("attention_norm", "qkv_bias", "q_norm", "k_norm", "out_bias")) | {
     "fc.bias"
 }

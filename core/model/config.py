@@ -9,8 +9,14 @@ from typing import Any
 
 from core.errors import UserError
 
-SUPPORTED = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM")
+SUPPORTED = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM", "SmolLM3ForCausalLM")
 """Architectures that `core.model.decoder` runs; SmolLM and SmolLM2 are Llama."""
+
+DEFAULT_THETA = {"SmolLM3ForCausalLM": 2e6}
+"""RoPE's base where the config is silent; 10 000 for all others."""
+
+DEFAULT_FULL_LAYERS = 28
+"""Qwen's `max_window_layers` where the config is silent: the lower layers that see everything."""
 
 DEFAULT_ROPE = {"rope_type": "default"}
 
@@ -42,6 +48,8 @@ class ModelConfig:
     qk_norm: bool
     windows: tuple[int | None, ...]
     """How far back each layer attends; None is everything. Length L."""
+    rotary: tuple[bool, ...]
+    """Whether each layer applies RoPE; SmolLM3 leaves it out of every fourth. Length L."""
 
     @property
     def group(self) -> int:
@@ -103,6 +111,10 @@ def _build(raw: dict[str, Any], architecture: str) -> ModelConfig:
         raise ValueError("MLP biases, which no supported model has")
     rope = dict(raw.get("rope_parameters") or raw.get("rope_scaling") or DEFAULT_ROPE)
     rope.setdefault("rope_type", rope.pop("type", "default"))
+    if float(rope.get("partial_rotary_factor") or raw.get("partial_rotary_factor") or 1.0) != 1.0:
+        raise ValueError("positions in part of each head, which no supported model has")
+    theta = rope.get("rope_theta") or raw.get("rope_theta") or DEFAULT_THETA.get(architecture, 10000.0)
+    rotary = _rotary(raw, architecture, depth)
     return ModelConfig(
         architecture=architecture,
         depth=depth,
@@ -114,16 +126,30 @@ def _build(raw: dict[str, Any], architecture: str) -> ModelConfig:
         vocabulary=int(raw["vocab_size"]),
         context=int(raw["max_position_embeddings"]),
         norm_eps=float(raw["rms_norm_eps"]),
-        rope_theta=float(rope.get("rope_theta") or raw.get("rope_theta") or 10000.0),
+        rope_theta=float(theta),
         rope_parameters=rope,
         tied=bool(raw.get("tie_word_embeddings", False)),
         attention_bias=architecture == "Qwen2ForCausalLM" or bool(raw.get("attention_bias", False)),
         qk_norm=architecture == "Qwen3ForCausalLM",
-        windows=_windows(raw, architecture, depth),
+        windows=_windows(raw, architecture, depth, rotary),
+        rotary=rotary,
     )
 
 
-def _windows(raw: dict[str, Any], architecture: str, depth: int) -> tuple[int | None, ...]:
+def _rotary(raw: dict[str, Any], architecture: str, depth: int) -> tuple[bool, ...]:
+    """SmolLM3's `no_rope_layers` has a 1 where a layer does rotate, whatever its name says."""
+    if architecture != "SmolLM3ForCausalLM":
+        return (True,) * depth
+    listed = raw.get("no_rope_layers")
+    if listed is None:
+        interval = int(raw.get("no_rope_layer_interval", 4))
+        return tuple((layer + 1) % interval != 0 for layer in range(depth))
+    if len(listed) < depth:
+        raise ValueError(f"no_rope_layers for {len(listed)} of {depth} layers")
+    return tuple(bool(one) for one in listed[:depth])
+
+
+def _windows(raw: dict[str, Any], architecture: str, depth: int, rotary: tuple[bool, ...]) -> tuple[int | None, ...]:
     window = raw.get("sliding_window")
     if window is None or architecture == "LlamaForCausalLM":
         return (None,) * depth
@@ -131,8 +157,13 @@ def _windows(raw: dict[str, Any], architecture: str, depth: int) -> tuple[int | 
         return (int(window),) * depth
     if not raw.get("use_sliding_window", False):
         return (None,) * depth
-    kinds = raw.get("layer_types") or [
-        "sliding_attention" if layer >= raw.get("max_window_layers", depth) else "full_attention"
-        for layer in range(depth)
-    ]
-    return tuple(int(window) if kind == "sliding_attention" else None for kind in kinds)
+    kinds = raw.get("layer_types")
+    if kinds:
+        slides = [kind == "sliding_attention" for kind in kinds]
+    elif architecture == "SmolLM3ForCausalLM":
+        slides = [not rotates for rotates in rotary]
+    else:
+        slides = [layer >= int(raw.get("max_window_layers", DEFAULT_FULL_LAYERS)) for layer in range(depth)]
+    if len(slides) < depth:
+        raise ValueError(f"layer_types for {len(slides)} of {depth} layers")
+    return tuple(int(window) if slide else None for slide in slides[:depth])

@@ -18,6 +18,7 @@ from torch import Tensor
 from core.errors import UserError
 from core.model.config import ModelConfig
 from core.model.kv_cache import KVCache, Rows
+from core.model.rope import RopeTable, rotate
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Queries, keys and values, each [..., n, heads, head_dim] after RoPE, to attention's result in the queries' shape."""
@@ -59,6 +60,8 @@ class LayerWeights:
     """Shape [2 mlp, d], gate rows first."""
     down: Weight
     """Shape [d, mlp]."""
+    rotates: bool = True
+    """Whether queries and keys carry their positions; SmolLM3 has layers whose do not."""
 
 
 def run_layer(w: LayerWeights, config: ModelConfig, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend) -> Tensor:
@@ -77,13 +80,9 @@ def project(w: LayerWeights, config: ModelConfig, x: Tensor, cos: Tensor, sin: T
     qk, v = qkv[..., : heads + kv_heads, :], qkv[..., heads + kv_heads :, :]
     if w.q_norm is not None and w.k_norm is not None:
         qk = _norm_heads(qk, w.q_norm, w.k_norm, config)
-    qk = rotate(qk, cos, sin)
+    if w.rotates:
+        qk = rotate(qk, cos, sin)
     return qk[..., :heads, :], qk[..., heads:, :], v
-
-
-def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """RoPE. `sin` carries the minus sign of its first half, so a roll replaces the split and negation."""
-    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), sin)
 
 
 def _norm_heads(qk: Tensor, q_norm: Tensor, k_norm: Tensor, config: ModelConfig) -> Tensor:
@@ -109,7 +108,7 @@ class Decoder:
         take = _Taker(weights, dtype, device)
         d = config.hidden
         self.embedding = take("model.embed_tokens.weight", config.vocabulary, d)
-        self.layers = [_layer_weights(take, config, f"model.layers.{index}.") for index in range(config.depth)]
+        self.layers = [_layer_weights(take, config, index) for index in range(config.depth)]
         self.final_norm = take("model.norm.weight", d)
         self.head_weight = self.embedding if config.tied else take("lm_head.weight", config.vocabulary, d)
         """W, shape [V, d]; its rows are what candidates are scored by."""
@@ -161,60 +160,6 @@ class Decoder:
         return x
 
 
-class RopeTable:
-    """Cosines and sines of rotary positions, grown as needed."""
-
-    def __init__(self, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> None:
-        self._frequencies, self._scale = rope_frequencies(config)
-        self._dtype, self._device = dtype, device
-        self._cos = self._sin = torch.empty(0)
-        self._grow(256)
-
-    def rows(self, positions: Sequence[int], span: int) -> Rows:
-        """See `Decoder.rows`."""
-        first, last = positions[0], positions[-1]
-        while last >= len(self._cos):
-            self._grow(2 * len(self._cos))
-        at = torch.tensor(list(positions), device=self._device)
-        if last - first + 1 == len(positions):
-            cos, sin = self._cos[first : last + 1], self._sin[first : last + 1]
-            return Rows(at, span, cos, sin, first)
-        return Rows(at, span, self._cos[at], self._sin[at], None)
-
-    def _grow(self, length: int) -> None:
-        angles = torch.arange(length, dtype=torch.float32)[:, None] * self._frequencies
-        cos, sin = angles.cos() * self._scale, angles.sin() * self._scale
-        self._cos = torch.cat([cos, cos], -1)[:, None].to(self._device, self._dtype)
-        self._sin = torch.cat([-sin, sin], -1)[:, None].to(self._device, self._dtype)
-
-
-def rope_frequencies(config: ModelConfig) -> tuple[Tensor, float]:
-    """Inverse frequencies [head_dim / 2] in float32 and the scale of cosine and sine.
-
-    Raises:
-        UserError: the config asks for a RoPE scaling that transformers does not know either.
-    """
-    kind = config.rope_parameters["rope_type"]
-    if kind == "default":
-        exponents = torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim
-        return 1.0 / config.rope_theta**exponents, 1.0
-    from transformers import PretrainedConfig
-    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
-
-    if kind not in ROPE_INIT_FUNCTIONS:
-        known = ", ".join(sorted(ROPE_INIT_FUNCTIONS))
-        raise UserError(f"This model scales its positions by {kind!r}, which is unknown here; known are {known}.")
-    stand_in = PretrainedConfig(
-        rope_parameters={**config.rope_parameters, "rope_theta": config.rope_theta},
-        hidden_size=config.hidden,
-        num_attention_heads=config.heads,
-        head_dim=config.head_dim,
-        max_position_embeddings=config.context,
-    )
-    frequencies, scale = ROPE_INIT_FUNCTIONS[kind](stand_in, torch.device("cpu"))
-    return frequencies.float(), float(scale)
-
-
 class _Taker:
     """Fetches weights by name, checks their shape, and converts them."""
 
@@ -236,8 +181,9 @@ class _Taker:
         return torch.cat([self(name, out, *rest) for name, out in zip(names, outs, strict=True)])
 
 
-def _layer_weights(take: _Taker, config: ModelConfig, prefix: str) -> LayerWeights:
+def _layer_weights(take: _Taker, config: ModelConfig, index: int) -> LayerWeights:
     d, size = config.hidden, config.head_dim
+    prefix = f"model.layers.{index}."
     attention = prefix + "self_attn."
     outs = [config.heads * size, config.kv_heads * size, config.kv_heads * size]
     biased = config.attention_bias
@@ -253,4 +199,5 @@ def _layer_weights(take: _Taker, config: ModelConfig, prefix: str) -> LayerWeigh
         mlp_norm=take(prefix + "post_attention_layernorm.weight", d),
         gate_up=take.fused([prefix + f"mlp.{name}_proj.weight" for name in ("gate", "up")], [config.mlp] * 2, d),
         down=take(prefix + "mlp.down_proj.weight", d, config.mlp),
+        rotates=config.rotary[index],
     )
