@@ -1,0 +1,116 @@
+"""What trained parts say of themselves: how they were made, and what they are worth on unseen prompts."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.drafting.head import DraftHead
+from core.training import data, drafter, predictors
+from core.training.data import Answers
+from core.training.examples import CONTEXT, read_examples
+from core.training.options import TrainOptions
+from core.training.prompts import Prompt, Split, digest
+from core.training.quality import DrafterQuality, draft_ranks
+from core.version import version
+
+
+def make_card(
+    options: TrainOptions,
+    answers: Answers,
+    head: DraftHead,
+    drafter_facts: Mapping[str, Any],
+    predictor_facts: Mapping[str, Any],
+    profile: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Plain JSON values for `TrainedParts.card`."""
+    facts = dict(predictor_facts)
+    return {
+        "seed": options.seed,
+        "budget_minutes": options.budget_minutes,
+        "versions": versions(),
+        "data": data_facts(answers),
+        "drafter": {**drafter_recipe(), **drafter_facts, "quality": drafter_table(head, answers)},
+        "predictors": {
+            "recipe": "MLP 12→512→1 a layer, BCE, Adam; differences over gaps drawn from simulated schedules",
+            "rate": predictors.RATE,
+            "batch": predictors.BATCH,
+            "epochs_at_most": predictors.EPOCHS,
+            "label": facts.pop("label"),
+            "tokens": facts.pop("tokens"),
+            "quality": facts.pop("quality"),
+            "tune_auc": facts.pop("tune_auc"),
+        },
+        "profile": {name: profile[name] for name in ("exits", "tokens", "prompts", "threshold")},
+        **facts,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of everything that the result depends on."""
+    import torch
+    import transformers
+
+    return {
+        "specee-viewer": version(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def data_facts(answers: Answers) -> dict[str, Any]:
+    """What was learned from: prompts and tokens of each split, and a hash over prompts and answers."""
+    content = hashlib.sha256(digest(answers.prompts).encode())
+    tokens = dict.fromkeys(Split, 0)
+    for key in answers.keys:
+        ids = answers.read(key, "ids")
+        content.update(f"{answers.prompts[key.prompt].text}\0{key.sample}\0".encode() + ids.numpy().tobytes())
+        tokens[answers.prompts[key.prompt].split] += len(ids)
+    return {
+        "sha256": content.hexdigest(),
+        "prompts": _count(answers.prompts),
+        "answered": {split.value: len({key.prompt for key in answers.of(split)}) for split in Split},
+        "answers": {split.value: len(answers.of(split)) for split in Split},
+        "answer_tokens": {split.value: tokens[split] for split in Split},
+        "longest_prompt": data.LONGEST,
+        "answer_limit": data.LIMIT,
+        "temperature_of_samples": data.TEMPERATURE,
+    }
+
+
+def drafter_recipe() -> dict[str, Any]:
+    """The choices of `core.training.drafter`."""
+    return {
+        "recipe": "EAGLE-1 head, KL(target‖drafter) only, AdamW, cosine rate; softmax summed over the most used "
+        "tokens and a weighted sample of the others",
+        "rate": drafter.RATE,
+        "betas": list(drafter.BETAS),
+        "weight_decay": drafter.DECAY,
+        "clip": drafter.CLIP,
+        "noise": drafter.NOISE,
+        "late_layer_features": drafter.EARLY,
+        "batch_slots": drafter.SLOTS,
+        "prompt_context": CONTEXT,
+    }
+
+
+def drafter_table(head: DraftHead, answers: Answers) -> dict[str, Any]:
+    """Top-1 and top-4 on the greedy answers to test prompts, overall and for each category."""
+    ranks: dict[str, list[Any]] = {}
+    for example in read_examples(answers, [key for key in answers.of(Split.TEST) if key.sample == 0]):
+        category = answers.prompts[example.key.prompt].category
+        ranks.setdefault(category, []).append(draft_ranks(head, example))
+    table = {category: np.concatenate(found) for category, found in sorted(ranks.items())}
+    every = np.concatenate(list(table.values())) if table else np.zeros(0, np.int64)
+    by_category = {category: DrafterQuality.of(found).values() for category, found in table.items()}
+    return {"overall": DrafterQuality.of(every).values(), "by_category": by_category}
+
+
+def _count(prompts: Sequence[Prompt]) -> dict[str, int]:
+    return {split.value: sum(prompt.split is split for prompt in prompts) for split in Split}

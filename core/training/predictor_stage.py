@@ -1,0 +1,157 @@
+"""The stage that trains predictors on both labels, keeps one bank, and finds the threshold to recommend."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from core.drafting.head import DraftHead
+from core.errors import UserError
+from core.exits.predictors import SHAPES, PredictorBank
+from core.progress import Progress, Report
+from core.trace.events import BoolArray, FloatArray
+from core.training.data import Answers
+from core.training.features import ARGMAX_SHARE, Argmaxes, LayerViews, draw_schedules, layer_views
+from core.training.frontier import Point, frontier, recommended
+from core.training.options import Stage, TrainOptions
+from core.training.predictors import EPOCHS, fit_bank, scores_of
+from core.training.prompts import Split
+from core.training.quality import predictor_quality
+from core.training.workspace import Timer, Workspace
+
+LABELS = {"final": "argmax = final", "exit": "argmax = final and in S"}
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What the stage leaves."""
+
+    bank: PredictorBank
+    facts: Mapping[str, Any]
+    """For the parts' card: labels, frontier, quality."""
+
+
+def train_predictors(
+    head: DraftHead,
+    answers: Answers,
+    options: TrainOptions,
+    work: Workspace,
+    report: Report,
+    cancel: threading.Event | None,
+) -> Trained:
+    """Train and judge the predictors, or take what an earlier run has finished.
+
+    Raises:
+        Cancelled: `cancel` was set; the layers' argmaxes and a finished bank stay.
+        UserError: there are too few tokens to learn from.
+    """
+    if work.path(Stage.PREDICTORS, "facts.json").is_file():
+        return load_predictors(work)
+    seconds = options.seconds(Stage.PREDICTORS)
+    argmaxes = Argmaxes(head.decoder, answers, work, ARGMAX_SHARE * seconds)
+    argmaxes.work_out(report, cancel)
+    train, tune, test = (layer_views(head, answers, argmaxes, [split], report) for split in Split)
+    if not (len(train) and len(tune) and len(test)):
+        raise UserError("Too few answers have been written to train predictors on; give more minutes or prompts.")
+    banks = _banks(train, options, (1 - ARGMAX_SHARE) / 2 * seconds, work, report, cancel)
+    frontiers = {name: frontier(scores_of(bank, tune.features()), tune) for name, bank in banks.items()}
+    chosen = better(frontiers)
+    facts = {
+        "label": LABELS[chosen],
+        "tokens": {"train": len(train), "tune": len(tune), "test": len(test)},
+        "frontier": [one.values() for one in frontiers[chosen]],
+        "recommended_threshold": recommended(frontiers[chosen]).threshold,
+        "other_label_frontier": [one.values() for name in frontiers if name != chosen for one in frontiers[name]],
+        "quality": {
+            LABELS[name]: _quality(bank, test, _labels(test)[name], options.seed) for name, bank in banks.items()
+        },
+        "tune_auc": _layer_auc(banks[chosen], tune),
+    }
+    _save_bank(work, "bank.safetensors", banks[chosen])
+    work.save_json(Stage.PREDICTORS, "facts.json", facts)
+    return Trained(banks[chosen], facts)
+
+
+def load_predictors(work: Workspace) -> Trained:
+    """What an earlier run of the stage left.
+
+    Raises:
+        UserError: there is nothing, or it is damaged.
+    """
+    facts = work.load_json(Stage.PREDICTORS, "facts.json")
+    if facts is None:
+        raise UserError("No predictors have been trained here yet; run the stages before this one first.")
+    return Trained(_load_bank(work, "bank.safetensors"), facts)
+
+
+def better(frontiers: Mapping[str, list[Point]]) -> str:
+    """The label whose bank, at its recommended threshold, agrees enough and leaves earliest."""
+    best = {name: recommended(points) for name, points in frontiers.items()}
+    reaching = max(min(point.agreement, 0.99) for point in best.values())
+    enough = {name: point for name, point in best.items() if min(point.agreement, 0.99) >= reaching}
+    return min(enough, key=lambda name: enough[name].mean_exit_layer)
+
+
+def _banks(
+    train: LayerViews,
+    options: TrainOptions,
+    seconds: float,
+    work: Workspace,
+    report: Report,
+    cancel: threading.Event | None,
+) -> dict[str, PredictorBank]:
+    """A bank for each label; one that an interrupted run finished is taken over."""
+    banks = {}
+    for name, wanted in _labels(train).items():
+        file = f"bank-{name}.safetensors"
+        if not work.path(Stage.PREDICTORS, file).is_file():
+            timer = Timer(0.0, seconds)
+
+            def tell(epoch: int, loss: float, label: str = LABELS[name]) -> None:
+                report(Progress(f"Training predictors for {label}: loss {loss:.4f}", epoch, EPOCHS, "epochs"))
+
+            bank = fit_bank(train, wanted, seed=options.seed, timer=timer, tell=tell, cancel=cancel)
+            _save_bank(work, file, bank)
+        banks[name] = _load_bank(work, file)
+    return banks
+
+
+def _labels(views: LayerViews) -> dict[str, BoolArray]:
+    return {"final": views.agrees, "exit": views.exits}
+
+
+def _quality(bank: PredictorBank, test: LayerViews, truth: BoolArray, seed: int) -> dict[str, Any]:
+    """Figures on test prompts, on all layers (T1) and over drawn schedules' gaps (T1+T2)."""
+    schedules = draw_schedules(len(test), bank.layers, np.random.default_rng(seed), all_share=0.0)
+    scored = {"t1": scores_of(bank, test.features()), "t1t2": scores_of(bank, test.features(schedules))}
+    return {schedule: _layers(scores, truth) for schedule, scores in scored.items()}
+
+
+def _layers(scores: FloatArray, truth: BoolArray) -> dict[str, Any]:
+    """Each figure's mean over the layers that have one, and its value at each layer."""
+    per_layer = [predictor_quality(scores[:, layer], truth[:, layer]).values() for layer in range(scores.shape[1])]
+    columns = {name: [one[name] for one in per_layer] for name in per_layer[0]}
+    known = {name: [value for value in column if value is not None] for name, column in columns.items()}
+    means = {name: round(float(np.mean(column)), 4) if column else None for name, column in known.items()}
+    return {"mean": means, "layers": columns}
+
+
+def _layer_auc(bank: PredictorBank, tune: LayerViews) -> list[float]:
+    scores, truth = scores_of(bank, tune.features()), tune.exits
+    found = [predictor_quality(scores[:, layer], truth[:, layer]).auc for layer in range(bank.layers)]
+    return [0.5 if np.isnan(value) else round(value, 4) for value in found]
+
+
+def _save_bank(work: Workspace, name: str, bank: PredictorBank) -> None:
+    arrays = {key: torch.from_numpy(array) for key, array in bank.arrays().items()}
+    work.save_tensors(Stage.PREDICTORS, name, arrays)
+
+
+def _load_bank(work: Workspace, name: str) -> PredictorBank:
+    tensors = work.load_tensors(Stage.PREDICTORS, name)
+    return PredictorBank({key: tensors[key].numpy() for key in SHAPES if key in tensors})

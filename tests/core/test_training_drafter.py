@@ -1,0 +1,109 @@
+"""The drafter's loss, and its training loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from core.model.loading import LoadedModel
+from core.training.distil import Columns, Vocabulary, distil, token_mass
+from core.training.drafter import DrafterTraining, rate_at
+from core.training.examples import read_examples
+from core.training.quality import drafter_quality
+from tests.core.training_setup import stored_answers, tiny_model
+
+
+def sparse(n: int, vocabulary: int, kept: int) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.stack([torch.randperm(vocabulary, generator=generator)[:kept] for _ in range(n)])
+    return ids, torch.rand(n, kept, generator=generator).softmax(-1)
+
+
+def test_that_the_loss_over_all_columns_is_kl_and_its_gradient_is_autograds() -> None:
+    head = torch.randn(50, 8, generator=torch.Generator().manual_seed(0))
+    predicted = torch.randn(700, 8, generator=torch.Generator().manual_seed(2)).requires_grad_()
+    ids, p = sparse(700, 50, 5)
+    dense = torch.zeros(700, 50).scatter_(1, ids, p)
+    expected = F.kl_div((predicted @ head.T).log_softmax(-1), dense, reduction="sum")
+    expected.backward()
+    total, gradient = distil(predicted.detach(), ids, p, Columns(head, torch.zeros(50)))
+    assert total == pytest.approx(float(expected.detach()), rel=1e-4)
+    torch.testing.assert_close(gradient, predicted.grad, atol=1e-4, rtol=1e-4)
+
+
+def test_that_tokens_without_a_column_teach_nothing() -> None:
+    head = torch.randn(6, 4)
+    places = torch.full((3, 2), -1)
+    total, gradient = distil(torch.randn(3, 4), places, torch.full((3, 2), 0.5), Columns(head, torch.zeros(6)))
+    assert total == 0.0
+    assert not gradient.any()
+
+
+def test_that_the_sampled_sum_over_the_vocabulary_is_right_on_average() -> None:
+    generator = torch.Generator().manual_seed(0)
+    head = torch.randn(400, 8, generator=generator) * 0.3
+    mass = torch.cat([torch.ones(40), torch.zeros(360)])
+    vocabulary = Vocabulary(head, mass, most=40, sampled=30, coverage=0.99)
+    x = torch.randn(8, generator=generator)
+    sums = []
+    for _ in range(600):
+        columns = vocabulary.columns(generator)
+        sums.append((columns.weight @ x + columns.offset).exp().sum())
+    assert float(torch.stack(sums).mean()) == pytest.approx(float((head @ x).exp().sum()), rel=0.02)
+
+
+def test_that_the_tokens_always_summed_over_carry_the_mass_asked_for() -> None:
+    ids, p = sparse(50, 200, 6)
+    mass = token_mass(ids, p, 200)
+    vocabulary = Vocabulary(torch.randn(200, 4), mass, most=150, sampled=10, coverage=0.9)
+    assert vocabulary.covered >= 0.9
+    assert float(mass[vocabulary.always[:-1]].sum() / mass.sum()) < 0.9
+    assert vocabulary.place[vocabulary.always].tolist() == list(range(len(vocabulary.always)))
+
+
+def test_that_the_learning_rate_rises_and_then_falls_to_almost_nothing() -> None:
+    rates = [rate_at(share / 100) for share in range(101)]
+    peak = rates.index(max(rates))
+    assert 0 < peak < 10
+    assert rates[:peak] == sorted(rates[:peak])
+    assert rates[peak:] == sorted(rates[peak:], reverse=True)
+    assert rates[-1] < 0.03
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
+    return tiny_model(tmp_path_factory.mktemp("model"))
+
+
+def test_that_a_drafter_learns_the_answers_it_sees(model: LoadedModel, tmp_path: Path) -> None:
+    answers = stored_answers(model, tmp_path)
+    examples = read_examples(answers, answers.keys)
+    training = DrafterTraining(model, 0)
+    vocabulary = Vocabulary(
+        model.decoder.head_weight, torch.ones(len(model.decoder.head_weight)), most=10**6, sampled=0, coverage=1.0
+    )
+    before = drafter_quality(training.head, examples)
+    random = torch.Generator().manual_seed(0)
+    losses = [training.learn(examples, vocabulary, 0.1, random) for _ in range(60)]
+    after = drafter_quality(training.head, examples)
+    assert losses[-1] < 0.7 * losses[0]
+    assert after.top4 > before.top4
+
+
+def test_that_a_restored_training_goes_on_as_if_it_had_never_stopped(model: LoadedModel, tmp_path: Path) -> None:
+    answers = stored_answers(model, tmp_path)
+    examples = read_examples(answers, answers.keys)
+    vocabulary = Vocabulary(
+        model.decoder.head_weight, torch.ones(len(model.decoder.head_weight)), most=10**6, sampled=0, coverage=1.0
+    )
+    first = DrafterTraining(model, 0)
+    first.learn(examples, vocabulary, 0.1, torch.Generator().manual_seed(0))
+    second = DrafterTraining(model, 7)
+    second.restore(first.state(), first.course.values())
+    for training in (first, second):
+        training.learn(examples, vocabulary, 0.1, torch.Generator().manual_seed(1))
+    for name, weight in first.parameters.items():
+        torch.testing.assert_close(second.parameters[name], weight)
