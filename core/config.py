@@ -31,6 +31,12 @@ class Policy(StrEnum):
     """Leave after `RunSettings.fixed_layer` layers, always."""
     ORACLE = "oracle"
     """Leave at the earliest layer from which the argmax stays the full-depth token: what no predictor can beat."""
+    ADAINFER_SVM = "adainfer-svm"
+    """Leave at the first layer that its support vector machine calls final (AdaInfer; Fan et al., 2024)."""
+    ADAINFER_CRF = "adainfer-crf"
+    """The same, judged by one conditional random field over the layers so far."""
+    CUSTOM = "custom"
+    """The user's own class, `RunSettings.custom`."""
 
     @property
     def needs_parts(self) -> bool:
@@ -38,9 +44,14 @@ class Policy(StrEnum):
         return self in (Policy.SPECEE_T1, Policy.SPECEE_T1T2)
 
     @property
+    def needs_adainfer(self) -> bool:
+        """Whether AdaInfer's classifiers, trained for the model, are required."""
+        return self in (Policy.ADAINFER_SVM, Policy.ADAINFER_CRF)
+
+    @property
     def samples(self) -> bool:
         """Whether the policy is defined for a temperature above 0."""
-        return self.needs_parts or self is Policy.DENSE
+        return self.needs_parts or self in (Policy.DENSE, Policy.CUSTOM)
 
 
 class KVPolicy(StrEnum):
@@ -129,8 +140,14 @@ class RunSettings:
     """The run ends once the text holds any of these."""
     fixed_layer: int = 1
     """Layers that `Policy.FIXED` runs, 1…L."""
+    custom: str = ""
+    """Where `Policy.CUSTOM` is written: "FILE.py:Class". Running it runs that file."""
 
     def __post_init__(self) -> None:
+        _require(
+            self.policy is not Policy.CUSTOM or _names_a_class(self.custom),
+            f"Your own policy is given as FILE.py:Class, not as {self.custom!r}.",
+        )
         _require(
             0.0 <= self.threshold <= 1.0,
             f"The threshold is {self.threshold:g}; it must be between 0 and 1.",
@@ -196,6 +213,34 @@ class RunSettings:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"These run settings cannot be read ({error}); record the run again.") from error
+
+
+def policy_from_text(text: str) -> dict[str, Any]:
+    """The fields of `RunSettings` that a policy's written name stands for.
+
+    Args:
+        text: a name such as "specee-t1t2", "fixed:N", or "FILE.py:Class" for one's own.
+
+    Raises:
+        UserError: it is none of these.
+    """
+    name, _, rest = text.partition(":")
+    if name == Policy.FIXED and not _names_a_class(text):
+        _require(
+            rest.isdecimal() and rest.isascii() and len(rest) < 10,
+            f"The policy {text!r} names no layer; write fixed:N, as in fixed:12.",
+        )
+        return {"policy": Policy.FIXED, "fixed_layer": int(rest)}
+    if _names_a_class(text):
+        return {"policy": Policy.CUSTOM, "custom": text}
+    plain = [policy.value for policy in Policy if policy not in (Policy.FIXED, Policy.CUSTOM)]
+    _require(text in plain, f"There is no policy {text!r}; choose {', '.join(plain)}, fixed:N or FILE.py:Class.")
+    return {"policy": Policy(text)}
+
+
+def _names_a_class(text: str) -> bool:
+    path, _, name = text.rpartition(":")
+    return path.endswith(".py") and name.isidentifier()
 
 
 def _require(holds: bool, sentence: str) -> None:

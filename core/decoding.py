@@ -21,7 +21,7 @@ from core.drafting.head import Draft
 from core.errors import UserError
 from core.exits.audit import audit
 from core.exits.parts import TrainedParts
-from core.exits.policies import PassView, make_policy, offline_set
+from core.exits.policies import PassView, PolicyFailed, check_parts, make_policy, offline_set
 from core.exits.scheduling import Schedule
 from core.model.loading import LoadedModel
 from core.sampling import BadNumbers, Choice, Chooser
@@ -67,11 +67,7 @@ class Decoding:
         """Check the request; raises `UserError` as `Engine.run` says."""
         settings = request.settings
         settings.check_against(model.config.depth)
-        if settings.policy.needs_parts and parts is None:
-            raise UserError(
-                f"{settings.policy.value} needs a drafter and predictors trained for {model.info.name}; "
-                "make them with `specee-viewer train`, or choose the dense policy."
-            )
+        check_parts(settings.policy, parts, model.info.name)
         self._model, self._parts, self._request, self._stop = model, parts, request, stop
         self._decoder, self._tokenizer, self._run = model.decoder, model.tokenizer, request.run
         self._prompt_ids = encode_prompt(model, request.prompt, settings.chat_template)
@@ -101,6 +97,8 @@ class Decoding:
                 yield from self._pass()
         except _Stopped:
             ending = (EndReason.STOPPED, f"Stopped after {self._emitted} tokens.")
+        except PolicyFailed as error:
+            ending = (EndReason.FAILED, str(error))
         except BadNumbers:
             ending = (
                 EndReason.FAILED,

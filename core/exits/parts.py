@@ -1,13 +1,14 @@
 """Trained parts: what makes one particular model exit early.
 
 One folder: `parts.json` (model's fingerprint, offline ranking, how it was trained and how good it is),
-`drafter.safetensors` and `predictors.safetensors`. Nothing in it can run code.
+`drafter.safetensors`, `predictors.safetensors`, and perhaps `adainfer.safetensors`. Nothing in it can run code.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ import numpy as np
 
 from core.config import CANDIDATES
 from core.errors import UserError
+from core.exits.adainfer import AdaInferParts
 from core.exits.predictors import PredictorBank
 from core.trace.events import IntArray, ModelInfo
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 CARD = "parts.json"
 DRAFTER = "drafter.safetensors"
 PREDICTORS = "predictors.safetensors"
+ADAINFER = "adainfer.safetensors"
 FORMAT = 1
 SHIPPED = Path(__file__).parents[2] / "resources" / "parts"
 """Parts that come with the program, one folder a model."""
@@ -47,6 +50,8 @@ class TrainedParts:
     """Shape [L-1]: the layers that have predictors, where tokens exit most first."""
     card: Mapping[str, Any] = field(default_factory=dict)
     """Recipe and quality, plain JSON values."""
+    adainfer: AdaInferParts | None = None
+    """The baseline's classifiers, where they were trained too."""
 
 
 def find_parts(info: ModelInfo, folder: Path | None = None) -> Path | None:
@@ -89,6 +94,7 @@ def load_parts(folder: Path, model: LoadedModel) -> TrainedParts:
         predictors=_read_predictors(folder, model.config.depth - 1),
         offline_ranking=_ranking(values, model.config.depth - 1, folder),
         card=card if isinstance(card, dict) else {},
+        adainfer=_read_adainfer(folder, model.config.depth),
     )
 
 
@@ -103,8 +109,7 @@ def save_parts(folder: Path, parts: TrainedParts, *, drafter_dtype: torch.dtype 
     import torch
     from safetensors.torch import save_file
 
-    if folder.exists() and not (folder / CARD).is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder} exists and holds no trained parts; choose another folder.")
+    _refuse_foreign(folder)
     state = {name: _plain(weight, drafter_dtype) for name, weight in parts.drafter.state().items()}
     arrays = {name: torch.from_numpy(np.array(array)) for name, array in parts.predictors.arrays().items()}
     values = {
@@ -116,7 +121,40 @@ def save_parts(folder: Path, parts: TrainedParts, *, drafter_dtype: torch.dtype 
     with _written_whole(folder) as partial:
         save_file(state, partial / DRAFTER)
         save_file(arrays, partial / PREDICTORS)
+        if parts.adainfer is not None:
+            _write_adainfer(partial, parts.adainfer)
         (partial / CARD).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+
+
+def save_adainfer(source: Path, folder: Path, adainfer: AdaInferParts, quality: Mapping[str, Any]) -> None:
+    """Write to `folder` the trained parts of `source`, byte by byte, with these classifiers added or replaced.
+
+    `quality` becomes the card's entry "adainfer". The two folders may be the same.
+
+    Raises:
+        UserError: `source` holds no trained parts, or `folder` something else, or it cannot be written.
+    """
+    values = _read_card(source)
+    card = values.get("card")
+    values["card"] = {**(card if isinstance(card, dict) else {}), "adainfer": dict(quality)}
+    _refuse_foreign(folder)
+    with _written_whole(folder) as partial:
+        for name in (DRAFTER, PREDICTORS):
+            shutil.copyfile(source / name, partial / name)
+        _write_adainfer(partial, adainfer)
+        (partial / CARD).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+
+
+def _write_adainfer(folder: Path, adainfer: AdaInferParts) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    save_file({name: torch.from_numpy(array) for name, array in adainfer.arrays().items()}, folder / ADAINFER)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    if folder.exists() and not (folder / CARD).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder} exists and holds no trained parts; choose another folder.")
 
 
 def _plain(weight: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
@@ -192,6 +230,19 @@ def _read_predictors(folder: Path, layers: int) -> PredictorBank:
             f"{layers} layers of {3 * CANDIDATES}; train them again."
         )
     return bank
+
+
+def _read_adainfer(folder: Path, depth: int) -> AdaInferParts | None:
+    path = folder / ADAINFER
+    if not path.exists():
+        return None
+    adainfer = AdaInferParts({name: tensor.double().numpy() for name, tensor in _read_finite(path).items()})
+    if adainfer.layers != depth - 1:
+        raise UserError(
+            f"AdaInfer's classifiers in {folder} are for a model of {adainfer.layers + 1} layers, but this one has "
+            f"{depth}; train them again with `specee-viewer train --stage adainfer`."
+        )
+    return adainfer
 
 
 def _ranking(values: Mapping[str, Any], layers: int, folder: Path) -> IntArray:

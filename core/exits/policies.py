@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import numpy as np
 import torch
@@ -12,6 +12,8 @@ from torch import Tensor
 
 from core.config import Policy, RunSettings
 from core.drafting.head import Draft
+from core.errors import UserError
+from core.exits.adainfer import LayerClassifier
 from core.exits.parts import TrainedParts
 from core.exits.predictors import PredictorBank, features_of
 from core.exits.scheduling import EveryLayer, Schedule, TwoLevelScheduler
@@ -42,6 +44,10 @@ class PassView:
     """The token that a normed hidden state [d] gives, by a product with the whole LM head."""
     finish: Callable[[], list[Tensor]]
     """The fed token's hidden states [d] after each of the L layers, run on the side."""
+
+
+class PolicyFailed(RuntimeError):
+    """A policy of the user's own went wrong while it ran; the text is one sentence for the user."""
 
 
 class ExitPolicy(Protocol):
@@ -112,6 +118,24 @@ class Calm(Dense):
         return Evaluation(features, choice.top, choice.top > self._threshold, choice)
 
 
+class AdaInfer(Dense):
+    """Leave at the first layer whose classifier calls its argmax final; pays the whole LM head at every layer."""
+
+    def __init__(self, classifier: LayerClassifier) -> None:
+        self._classifier = classifier
+
+    def begin(self, view: PassView, draft: Draft | None) -> Schedule | None:
+        self._view = view
+        self._classifier.begin()
+        return None
+
+    def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
+        choice = self._view.choose(self._view.decoder.norm(hidden))
+        features = np.array([choice.margin, choice.top], np.float32)
+        score, final = self._classifier.judge(layer, features)
+        return Evaluation(features, score, final, choice)
+
+
 class Oracle(Dense):
     """Leave at the earliest layer from which every layer's argmax is the full-depth token."""
 
@@ -164,8 +188,30 @@ class SpecEE:
         self._scheduler.record(token, layer)
 
 
+def check_parts(policy: Policy, parts: TrainedParts | None, model: str) -> None:
+    """Refuse a policy whose trained parts are missing.
+
+    Raises:
+        UserError: they are; says how to make them for the model of this name.
+    """
+    if policy.needs_parts and parts is None:
+        raise UserError(
+            f"{policy.value} needs a drafter and predictors trained for {model}; make them with `specee-viewer train`, "
+            "or choose the dense policy."
+        )
+    if policy.needs_adainfer and (parts is None or parts.adainfer is None):
+        raise UserError(
+            f"{policy.value} needs classifiers trained for {model}; make them with "
+            "`specee-viewer train --stage adainfer`, or choose the dense policy."
+        )
+
+
 def make_policy(settings: RunSettings, depth: int, parts: TrainedParts | None) -> ExitPolicy:
-    """The strategy that the settings ask for; the engine has checked that `parts` are there if it needs them."""
+    """The strategy that the settings ask for; the engine has checked that `parts` are there if it needs them.
+
+    Raises:
+        UserError: the user's own policy cannot be used.
+    """
     match settings.policy:
         case Policy.DENSE:
             return Dense()
@@ -178,6 +224,16 @@ def make_policy(settings: RunSettings, depth: int, parts: TrainedParts | None) -
         case Policy.SPECEE_T1 | Policy.SPECEE_T1T2:
             assert parts is not None, "the engine checks for parts"
             return SpecEE(parts.predictors, _scheduler(settings, depth, parts), settings.threshold)
+        case Policy.ADAINFER_SVM | Policy.ADAINFER_CRF:
+            trained = parts.adainfer if parts else None
+            assert trained is not None, "the engine checks for classifiers"
+            return AdaInfer(trained.svm() if settings.policy is Policy.ADAINFER_SVM else trained.crf())
+        case Policy.CUSTOM:
+            from core.exits.custom import load_policy  # which imports this module
+
+            return load_policy(settings, depth, parts)
+        case _:
+            assert_never(settings.policy)
 
 
 def _scheduler(settings: RunSettings, depth: int, parts: TrainedParts) -> EveryLayer | TwoLevelScheduler:

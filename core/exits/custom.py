@@ -1,0 +1,138 @@
+"""A policy of the user's own, from a Python file: "FILE.py:Class" (`docs/own-policy.md`).
+
+The file is code and is run with the rights of the program. Whatever is wrong with it comes out as one sentence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+
+from torch import Tensor
+
+from core.config import RunSettings
+from core.drafting.head import Draft
+from core.errors import UserError
+from core.exits.parts import TrainedParts
+from core.exits.policies import Evaluation, ExitPolicy, PassView, PolicyFailed
+from core.exits.scheduling import Schedule
+from core.sampling import BadNumbers
+
+METHODS = ("begin", "look", "record")
+MODULE = "custom_policy"
+"""The name that the file is imported under."""
+
+
+def load_policy(settings: RunSettings, depth: int, parts: TrainedParts | None) -> ExitPolicy:
+    """An object of the class that `settings.custom` names, made by Class(settings, depth, parts).
+
+    Raises:
+        UserError: the file is not there or cannot be run, it has no such class, the class is no exit policy or
+            refuses to be made, or it wants a drafter and `parts` is None.
+    """
+    reference, _, name = settings.custom.rpartition(":")
+    path = Path(reference).expanduser()
+    kind = _find_class(_run_file(path), name, path)
+    try:
+        policy: ExitPolicy = kind(settings, depth, parts)
+    except Exception as error:  # the user's code may raise anything
+        raise UserError(
+            f"{name} in {path} cannot be made as {name}(settings, depth, parts): {_told(error, path)}."
+        ) from error
+    if not isinstance(getattr(policy, "drafts", None), bool):
+        raise UserError(f"{name} in {path} has no attribute `drafts`; set it to True or False.")
+    if policy.drafts and parts is None:
+        raise UserError(
+            f"{name} in {path} wants speculative tokens, but this model has no drafter; make one with "
+            "`specee-viewer train`, or set `drafts` to False."
+        )
+    return Guarded(policy, path)
+
+
+class Guarded:
+    """Passes everything on to the user's policy, and tells in one sentence where that goes wrong."""
+
+    def __init__(self, policy: ExitPolicy, path: Path) -> None:
+        self._policy, self._path = policy, path
+        self._name = type(policy).__name__
+        self.drafts = policy.drafts
+
+    def begin(self, view: PassView, draft: Draft | None) -> Schedule | None:
+        """The user's own; raises `PolicyFailed`, as the others do."""
+        with self._watched("begin"):
+            schedule = self._policy.begin(view, draft)
+        if not isinstance(schedule, Schedule | None):
+            raise PolicyFailed(f"{self._name}.begin returned {schedule!r}; it must be a Schedule or None.")
+        return schedule
+
+    def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
+        with self._watched("look"):
+            found = self._policy.look(layer, hidden)
+        if not isinstance(found, Evaluation | None):
+            raise PolicyFailed(f"{self._name}.look returned {found!r}; it must be an Evaluation or None.")
+        if found and found.proposed and found.choice is None and not self.drafts:
+            raise PolicyFailed(
+                f"{self._name}.look proposed an exit without a choice, and there are no speculative tokens to verify "
+                "it by; give a choice, or set `drafts` to True."
+            )
+        return found
+
+    def record(self, token: int, layer: int) -> None:
+        with self._watched("record"):
+            self._policy.record(token, layer)
+
+    @contextlib.contextmanager
+    def _watched(self, method: str) -> Iterator[None]:
+        try:
+            yield
+        except BadNumbers:
+            raise
+        except Exception as error:  # the user's code may raise anything
+            raise PolicyFailed(f"{self._name}.{method} failed: {_told(error, self._path)}.") from error
+
+
+def _run_file(path: Path) -> ModuleType:
+    try:
+        source = path.read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"There is no file {path}; your own policy is given as FILE.py:Class.") from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror or error}); check the path.") from error
+    loader = SourceFileLoader(MODULE, str(path))
+    spec = spec_from_loader(MODULE, loader)
+    assert spec is not None, "a loader of its own always gives a spec"
+    module = module_from_spec(spec)
+    # Dataclasses and pickling look their module up here.
+    sys.modules[MODULE] = module
+    try:
+        # Not `exec_module`: that leaves a cache beside the user's file and may take an edited file for the old one.
+        exec(loader.source_to_code(source, str(path)), module.__dict__)
+    except (Exception, SystemExit) as error:  # the user's code may raise anything
+        raise UserError(f"{path} cannot be run: {_told(error, path)}.") from error
+    return module
+
+
+def _find_class(module: ModuleType, name: str, path: Path) -> type:
+    kind = getattr(module, name, None)
+    if not isinstance(kind, type):
+        classes = [key for key, one in vars(module).items() if isinstance(one, type) and one.__module__ == MODULE]
+        has = f"it has {', '.join(classes)}" if classes else "it has none"
+        raise UserError(f"{path} has no class {name}; {has}.")
+    if missing := [method for method in METHODS if not callable(getattr(kind, method, None))]:
+        raise UserError(f"{name} in {path} is no exit policy: it lacks {' and '.join(missing)}.")
+    return kind
+
+
+def _told(error: BaseException, path: Path) -> str:
+    """The error on one line, with the newest line of the user's file that it came through."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    words = " ".join([f"{type(error).__name__}:", *text.split()]).rstrip(":.")
+    return f"{words} (line {line})" if line else words
