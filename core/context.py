@@ -81,8 +81,8 @@ class Context:
                 group, rows = merge(self._pending.at(layer), group), None
             rows = rows or self.decoder.rows(group.positions, self.length)
             group = Group(group.positions, self.decoder.layer(layer, group.hidden, rows, self.cache))
-            self.cache.present[layer, rows.positions] = False
-            hidden.append(group.hidden[-1])
+            self.cache.strike(layer, rows)
+            hidden.append(self.decoder.home(group.hidden[-1]))
         return hidden
 
     def flush(self) -> None:

@@ -37,11 +37,11 @@ class DraftHead:
 
     def new_cache(self, capacity: int) -> KVCache:
         """An empty one-layer cache; slot i belongs to the pair (token i + 1, feature i)."""
-        return KVCache(self.decoder.config, capacity, self.decoder.dtype, self.decoder.device, depth=1)
+        return KVCache(self.decoder.config, capacity, self.decoder.dtype, [self.decoder.place.head])
 
     def advance(self, ids: Tensor, features: Tensor, first: int, cache: KVCache) -> Tensor:
         """Take in tokens ids [n] with the features [n, d] of the positions before them; f̂ [n, d]."""
-        rows = self.decoder.rows(range(first, first + len(ids)), first + len(ids))
+        rows = self.decoder.rows(range(first, first + len(ids)), first + len(ids)).on(self.decoder.place.head)
         x = self.combine(self.decoder.embed(ids), features)
 
         def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -52,7 +52,7 @@ class DraftHead:
 
     def combine(self, embedded: Tensor, features: Tensor) -> Tensor:
         """fc over embeddings and features, [..., d] each to [..., d]."""
-        return F.linear(torch.cat([embedded, features], -1), self.fc, self.fc_bias)
+        return F.linear(torch.cat([self.decoder.home(embedded), features], -1), self.fc, self.fc_bias)
 
     def propose(self, predicted: Tensor, k: int) -> Draft:
         """The k best tokens after a predicted feature f̂ [d]."""
@@ -62,7 +62,7 @@ class DraftHead:
 
     def forward_batch(self, embedded: Tensor, features: Tensor) -> Tensor:
         """Whole sequences at once, [b, n, d] each to f̂ [b, n, d]; what training differentiates."""
-        rows = self.decoder.rows(range(embedded.shape[1]), embedded.shape[1])
+        rows = self.decoder.rows(range(embedded.shape[1]), embedded.shape[1]).on(self.decoder.place.head)
         group = self.decoder.config.group
 
         def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -92,7 +92,7 @@ class DraftHead:
         for name, weight in state.items():
             if shapes.get(name) != tuple(weight.shape):
                 raise UserError(f"The drafter's weight {name} does not fit this model; train it again.")
-        placed = {name: weight.to(decoder.device, decoder.dtype) for name, weight in state.items()}
+        placed = {name: weight.to(decoder.place.head, decoder.dtype) for name, weight in state.items()}
         layer = LayerWeights(**{name: placed.get(f"layer.{name}") for name in _LAYER_TENSORS})  # type: ignore[arg-type]
         return cls(decoder, placed["fc.weight"], placed.get("fc.bias"), layer)
 

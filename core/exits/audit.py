@@ -45,7 +45,7 @@ def audit(
         active: shape [L], the layers that had a predictor; None where the policy has none.
         bank: the predictors that score every layer.
     """
-    logits = decoder.logits(decoder.norm(torch.stack(hidden)))
+    logits = decoder.logits(decoder.norm(torch.stack([decoder.home(state) for state in hidden])))
     choices = [choose(row) for row in logits]
     candidates = logits[:, draft.ids].float() if draft else logits[:, :0].float()
     shares = (candidates - logits.float().logsumexp(-1, keepdim=True)).exp()

@@ -18,6 +18,7 @@ from torch import Tensor
 from core.errors import UserError
 from core.model.config import ModelConfig
 from core.model.kv_cache import KVCache, Rows
+from core.model.placement import Placement, on_one
 from core.model.rope import RopeTable, rotate
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -38,6 +39,16 @@ Weight = Tensor | Linear
 def product(x: Tensor, weight: Weight, bias: Tensor | None = None) -> Tensor:
     """Rows x [..., in] times the weight, [..., out]."""
     return F.linear(x, weight, bias) if isinstance(weight, Tensor) else weight(x)
+
+
+class FusedLayers(Protocol):
+    """All layers in another form than `LayerWeights`, each run at once by one piece of code (`core.model.native`)."""
+
+    def layer(self, index: int, x: Tensor, rows: Rows, cache: KVCache) -> Tensor:
+        """As `Decoder.layer`."""
+
+    def write_kv(self, index: int, x: Tensor, rows: Rows, cache: KVCache) -> None:
+        """As `Decoder.write_kv`."""
 
 
 @dataclass(slots=True)
@@ -97,28 +108,42 @@ class Decoder:
     """The target model's weights and the steps of its forward pass."""
 
     def __init__(
-        self, config: ModelConfig, weights: Mapping[str, Tensor], dtype: torch.dtype, device: torch.device
+        self,
+        config: ModelConfig,
+        weights: Mapping[str, Tensor],
+        dtype: torch.dtype,
+        device: torch.device | Placement,
     ) -> None:
         """Take over weights under their Hugging Face names.
 
         Raises:
             UserError: a weight is missing or has another shape than the config says.
         """
-        self.config, self.dtype, self.device = config, dtype, device
-        take = _Taker(weights, dtype, device)
+        self.config, self.dtype = config, dtype
+        self.place = device if isinstance(device, Placement) else on_one(device, config.depth)
+        self.device = self.place.embedding
+        """Where token ids go in."""
+        self._spread = len(self.place.devices) > 1
         d = config.hidden
+        take = _Taker(weights, dtype, self.device)
         self.embedding = take("model.embed_tokens.weight", config.vocabulary, d)
-        self.layers = [_layer_weights(take, config, index) for index in range(config.depth)]
+        self.layers = [
+            _layer_weights(_Taker(weights, dtype, place), config, index)
+            for index, place in enumerate(self.place.layers)
+        ]
+        take = _Taker(weights, dtype, self.place.head)
+        self.fused: FusedLayers | None = None
+        """What runs the layers instead of `layers`, where it is there."""
         self.final_norm = take("model.norm.weight", d)
-        self.head_weight = self.embedding if config.tied else take("lm_head.weight", config.vocabulary, d)
+        self.head_weight = self.home(self.embedding) if config.tied else take("lm_head.weight", config.vocabulary, d)
         """W, shape [V, d]; its rows are what candidates are scored by."""
         self.head: Weight = self.head_weight
         """The LM head as a product; another format than `head_weight` where that is faster."""
-        self.rope = RopeTable(config, dtype, device)
+        self.rope = RopeTable(config, dtype, self.device)
 
     def new_cache(self, capacity: int) -> KVCache:
         """An empty cache for up to `capacity` positions."""
-        return KVCache(self.config, capacity, self.dtype, self.device)
+        return KVCache(self.config, capacity, self.dtype, self.place.layers)
 
     def rows(self, positions: Sequence[int], span: int) -> Rows:
         """Describe rows at these rising positions, with slots 0…span-1 to attend to."""
@@ -130,6 +155,10 @@ class Decoder:
 
     def layer(self, index: int, x: Tensor, rows: Rows, cache: KVCache) -> Tensor:
         """Run one layer over hidden states [n, d], storing the rows' K/V in `cache`."""
+        if self.fused is not None:
+            return self.fused.layer(index, x, rows, cache)
+        if self._spread:
+            x, rows = self._cross(index, x, rows)
         window = self.config.windows[index]
 
         def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -140,11 +169,25 @@ class Decoder:
 
     def write_kv(self, index: int, x: Tensor, rows: Rows, cache: KVCache) -> None:
         """Store the K/V that hidden states [n, d] give in a layer, without running the layer."""
+        if self.fused is not None:
+            return self.fused.write_kv(index, x, rows, cache)
+        if self._spread:
+            x, rows = self._cross(index, x, rows)
         _, keys, values = project(self.layers[index], self.config, x, rows.cos, rows.sin)
         cache.write(index, rows, keys, values)
 
+    def _cross(self, index: int, x: Tensor, rows: Rows) -> tuple[Tensor, Rows]:
+        """Hidden states and rows on a layer's device; they are copied at a border only."""
+        place = self.place.layers[index]
+        return x.to(place), rows.on(place)
+
+    def home(self, x: Tensor) -> Tensor:
+        """A tensor where the head is."""
+        return x.to(self.place.head) if self._spread else x
+
     def norm(self, x: Tensor) -> Tensor:
-        """The model's final norm, [n, d] to [n, d]."""
+        """The model's final norm, [n, d] from any layer to [n, d] where the head is."""
+        x = self.home(x)
         return F.rms_norm(x, (self.config.hidden,), self.final_norm, self.config.norm_eps)
 
     def logits(self, normed: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ attention skips it (KV policy *hole*, `specee.md` §4).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -31,6 +32,17 @@ class Rows:
     """The first position where the rows are contiguous; None where they have gaps."""
     masks: dict[int | None, Tensor | None] = field(default_factory=dict)
     """Visibility by window, made once for all layers."""
+    elsewhere: dict[torch.device, Rows] = field(default_factory=dict)
+    """What `on` has made."""
+
+    def on(self, device: torch.device) -> Rows:
+        """The same rows with their tensors on `device`, copied there once."""
+        if device == self.positions.device:
+            return self
+        if device not in self.elsewhere:
+            at, cos, sin = (tensor.to(device) for tensor in (self.positions, self.cos, self.sin))
+            self.elsewhere[device] = Rows(at, self.span, cos, sin, self.first)
+        return self.elsewhere[device]
 
     def mask(self, window: int | None) -> Tensor | None:
         """Which slots each row sees. Shape [n, span], or None where every row sees all of them."""
@@ -48,37 +60,68 @@ class Rows:
         return seen if window is None else seen & (slots[None, :] > own - window)
 
 
-class KVCache:
-    """Keys and values of `depth` layers for up to `capacity` positions."""
+class PerLayer:
+    """A zeroed tensor a layer, each on the layer's device; those of one device share an allocation."""
 
-    def __init__(
-        self, config: ModelConfig, capacity: int, dtype: torch.dtype, device: torch.device, depth: int | None = None
-    ) -> None:
-        layers = config.depth if depth is None else depth
-        shape = (layers, config.kv_heads, capacity, config.head_dim)
-        self.group = config.group
-        self.keys = torch.zeros(shape, dtype=dtype, device=device)
-        self.values = torch.zeros(shape, dtype=dtype, device=device)
-        self.present = torch.zeros((layers, capacity), dtype=torch.bool, device=device)
-        """Shape [layers, capacity]."""
-        self.has_holes = [False] * layers
+    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, devices: Sequence[torch.device]) -> None:
+        self._blocks = {
+            device: torch.zeros((list(devices).count(device), *shape), dtype=dtype, device=device)
+            for device in dict.fromkeys(devices)
+        }
+        parts = {device: iter(block) for device, block in self._blocks.items()}
+        self.layers = [next(parts[device]) for device in devices]
+
+    def whole(self) -> Tensor:
+        """All layers in one tensor: the entries themselves on one device, else a copy on the first."""
+        first = next(iter(self._blocks))
+        if len(self._blocks) == 1:
+            return self._blocks[first]
+        return torch.stack([layer.to(first) for layer in self.layers])
+
+
+class KVCache:
+    """Keys and values of some layers for up to `capacity` positions."""
+
+    def __init__(self, config: ModelConfig, capacity: int, dtype: torch.dtype, devices: Sequence[torch.device]) -> None:
+        """`devices` has the place of each layer."""
+        self.group, self.capacity = config.group, capacity
+        shape = (config.kv_heads, capacity, config.head_dim)
+        self._all = [PerLayer(shape, dtype, devices) for _ in "kv"] + [PerLayer((capacity,), torch.bool, devices)]
+        self._keys, self._values, self._present = (entries.layers for entries in self._all)
+        self.has_holes = [False] * len(devices)
         """Whether a layer lacks an entry below its newest one."""
 
     @property
-    def capacity(self) -> int:
-        return self.keys.shape[2]
+    def keys(self) -> Tensor:
+        """Shape [layers, kv_heads, capacity, head_dim]; a copy where the layers lie on several devices."""
+        return self._all[0].whole()
+
+    @property
+    def values(self) -> Tensor:
+        """As `keys`."""
+        return self._all[1].whole()
+
+    @property
+    def present(self) -> Tensor:
+        """Which entries there are, shape [layers, capacity]; a copy as `keys` is."""
+        return self._all[2].whole()
 
     def write(self, layer: int, rows: Rows, keys: Tensor, values: Tensor) -> None:
         """Store the rows' entries. Both shaped [n, kv_heads, head_dim]."""
         if rows.first is not None:
             end = rows.first + len(keys)
-            self.keys[layer, :, rows.first : end] = keys.transpose(0, 1)
-            self.values[layer, :, rows.first : end] = values.transpose(0, 1)
-            self.present[layer, rows.first : end] = True
+            self._keys[layer][:, rows.first : end] = keys.transpose(0, 1)
+            self._values[layer][:, rows.first : end] = values.transpose(0, 1)
+            self._present[layer][rows.first : end] = True
             return
-        self.keys[layer].index_copy_(1, rows.positions, keys.transpose(0, 1))
-        self.values[layer].index_copy_(1, rows.positions, values.transpose(0, 1))
-        self.present[layer].index_fill_(0, rows.positions, True)
+        self._keys[layer].index_copy_(1, rows.positions, keys.transpose(0, 1))
+        self._values[layer].index_copy_(1, rows.positions, values.transpose(0, 1))
+        self._present[layer].index_fill_(0, rows.positions, True)
+
+    def strike(self, layer: int, rows: Rows) -> None:
+        """Forget that the rows have entries in a layer."""
+        present = self._present[layer]
+        present.index_fill_(0, rows.on(present.device).positions, False)
 
     def skip(self, from_layer: int) -> None:
         """Note that a position will never get entries in the layers from `from_layer` on."""
@@ -94,13 +137,13 @@ class KVCache:
         kv_heads = heads // self.group
         mask = rows.mask(window)
         if self.has_holes[layer]:
-            there = self.present[layer, : rows.span]
+            there = self._present[layer][: rows.span]
             mask = there.expand(n, -1) if mask is None else mask & there
         q = queries.view(n, kv_heads, self.group, size).permute(1, 2, 0, 3).reshape(1, kv_heads, self.group * n, size)
         out = F.scaled_dot_product_attention(
             q,
-            self.keys[layer, :, : rows.span][None],
-            self.values[layer, :, : rows.span][None],
+            self._keys[layer][None, :, : rows.span],
+            self._values[layer][None, :, : rows.span],
             attn_mask=None if mask is None else mask.repeat(self.group, 1),
         )
         return out.view(kv_heads, self.group, n, size).permute(2, 0, 1, 3).reshape(n, heads, size)
