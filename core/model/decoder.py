@@ -112,7 +112,7 @@ class Decoder:
         config: ModelConfig,
         weights: Mapping[str, Tensor],
         dtype: torch.dtype,
-        device: torch.device | Placement,
+        place: torch.device | Placement,
     ) -> None:
         """Take over weights under their Hugging Face names.
 
@@ -120,7 +120,7 @@ class Decoder:
             UserError: a weight is missing or has another shape than the config says.
         """
         self.config, self.dtype = config, dtype
-        self.place = device if isinstance(device, Placement) else on_one(device, config.depth)
+        self.place = place if isinstance(place, Placement) else on_one(place, config.depth)
         self.device = self.place.embedding
         """Where token ids go in."""
         self._spread = len(self.place.devices) > 1
@@ -128,12 +128,12 @@ class Decoder:
         take = _Taker(weights, dtype, self.device)
         self.embedding = take("model.embed_tokens.weight", config.vocabulary, d)
         self.layers = [
-            _layer_weights(_Taker(weights, dtype, place), config, index)
-            for index, place in enumerate(self.place.layers)
+            _layer_weights(_Taker(weights, dtype, device), config, index)
+            for index, device in enumerate(self.place.layers)
         ]
-        take = _Taker(weights, dtype, self.place.head)
         self.fused: FusedLayers | None = None
         """What runs the layers instead of `layers`, where it is there."""
+        take = _Taker(weights, dtype, self.place.head)
         self.final_norm = take("model.norm.weight", d)
         self.head_weight = self.home(self.embedding) if config.tied else take("lm_head.weight", config.vocabulary, d)
         """W, shape [V, d]; its rows are what candidates are scored by."""
