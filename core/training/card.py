@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -52,16 +53,8 @@ def make_card(
 
 def versions() -> dict[str, str]:
     """Of everything that the result depends on."""
-    import torch
-    import transformers
-
-    return {
-        "specee-viewer": version(),
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
+    libraries = {name: metadata.version(name) for name in ("torch", "transformers", "numpy")}
+    return {"specee-viewer": version(), **libraries, "python": platform.python_version()}
 
 
 def data_facts(answers: Answers) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from core.drafting.head import DraftHead
 from core.errors import UserError
 from core.model.loading import LoadedModel
 from core.progress import Progress, Report, check
+from core.training.adam import Adam
 from core.training.data import Answers
 from core.training.distil import Columns, Vocabulary, distil, token_mass
 from core.training.examples import Example, batches, padded, read_examples
@@ -71,19 +72,12 @@ class DrafterTraining:
         start = DraftHead.random(model.decoder, torch.Generator().manual_seed(seed)).state()
         self.parameters = {name: weight.clone().requires_grad_() for name, weight in start.items()}
         self.head = DraftHead.from_state(model.decoder, self.parameters)
-        matrices = [weight for weight in self.parameters.values() if weight.ndim > 1]
-        others = [weight for weight in self.parameters.values() if weight.ndim <= 1]
-        groups = [{"params": matrices, "weight_decay": DECAY}, {"params": others, "weight_decay": 0.0}]
-        self.optimiser = torch.optim.AdamW(groups, lr=RATE, betas=BETAS)
+        self.adam = Adam(self.parameters, betas=BETAS, decay=DECAY)
         self.course = Course()
 
     def state(self) -> dict[str, Tensor]:
         """Weights and the optimiser's moments, for a checkpoint."""
-        found = dict(self.parameters)
-        for name, weight in self.parameters.items():
-            moments = self.optimiser.state.get(weight, {})
-            found |= {f"{moment}/{name}": moments[moment] for moment in ("exp_avg", "exp_avg_sq") if moment in moments}
-        return found
+        return self.parameters | self.adam.state()
 
     def restore(self, state: Mapping[str, Tensor], course: Mapping[str, Any]) -> None:
         """Take back what `state` and the course's values gave."""
@@ -91,9 +85,7 @@ class DrafterTraining:
         with torch.no_grad():
             for name, weight in self.parameters.items():
                 weight.copy_(state[name])
-                if f"exp_avg/{name}" in state:
-                    moments = {moment: state[f"{moment}/{name}"].clone() for moment in ("exp_avg", "exp_avg_sq")}
-                    self.optimiser.state[weight] = {"step": torch.tensor(float(self.course.step)), **moments}
+        self.adam.restore(state, self.course.step)
 
     def learn(
         self, examples: Sequence[Example], vocabulary: Vocabulary, share: float, random: torch.Generator
@@ -102,8 +94,6 @@ class DrafterTraining:
 
         `share` of the time has passed; it sets the learning rate.
         """
-        for group in self.optimiser.param_groups:
-            group["lr"] = RATE * rate_at(share)
         features = mixed_features(examples, random)
         embedded = self.decoder.embed(padded([example.ids for example in examples]))
         learned = padded([example.learned for example in examples])
@@ -114,8 +104,7 @@ class DrafterTraining:
         total, gradient = distil(predicted.detach(), vocabulary.place[top_ids], probabilities, columns)
         torch.autograd.backward(predicted, gradient / len(predicted))
         torch.nn.utils.clip_grad_norm_(list(self.parameters.values()), CLIP)
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
+        self.adam.step(RATE * rate_at(share))
         self.course.step += 1
         return total / len(predicted)
 
@@ -195,11 +184,11 @@ class _Loop:
         cancel: threading.Event | None,
     ) -> None:
         self._training, self._work, self._report, self._cancel = training, work, report, cancel
-        self._timer = Timer(training.course.seconds, options.seconds(Stage.DRAFTER))
         self._examples = read_examples(answers, answers.of(Split.TRAIN))
         self._tune = _up_to(read_examples(answers, [key for key in answers.of(Split.TUNE) if key.sample == 0]))
         self._vocabulary = _vocabulary(training, self._examples)
         self._random = torch.Generator().manual_seed(options.seed + training.course.step)
+        self._timer = Timer(training.course.seconds, options.seconds(Stage.DRAFTER))
         self._saved_at = self._timer.elapsed
         self._losses: list[float] = []
         self._quality = DrafterQuality.empty()
@@ -207,9 +196,9 @@ class _Loop:
     def run(self) -> None:
         self._note_facts()
         course = self._training.course
-        while course.epoch < EPOCHS and not self._timer.over:
+        while course.epoch < EPOCHS and self._has_time():
             order = batches(self._examples, SLOTS, np.random.default_rng([self._training.seed, course.epoch]))
-            while course.batch < len(order) and not self._timer.over:
+            while course.batch < len(order) and self._has_time():
                 self._learn([self._examples[i] for i in order[course.batch]])
                 course.batch += 1
             if course.batch >= len(order):
@@ -217,6 +206,10 @@ class _Loop:
         self._look()
         course.done = True
         self._save()
+
+    def _has_time(self) -> bool:
+        """One step is made whatever the budget."""
+        return self._training.course.step == 0 or not self._timer.over
 
     def _learn(self, examples: Sequence[Example]) -> None:
         if self._cancel is not None and self._cancel.is_set():

@@ -18,12 +18,13 @@ from torch import Tensor
 from core.exits.predictors import PredictorBank
 from core.progress import check
 from core.trace.events import BoolArray, FloatArray
+from core.training.adam import Adam
 from core.training.features import LayerViews, draw_schedules
 from core.training.workspace import Timer
 
 HIDDEN = 512
 RATE, BATCH, EPOCHS = 1e-3, 1024, 40
-SCHEDULES = 1500
+SCHEDULES = 400
 """Drawn anew each epoch, and dealt out to the tokens."""
 SCORE_ROWS = 512
 
@@ -53,20 +54,18 @@ def fit_bank(
     random = np.random.default_rng(seed)
     bank = TorchBank(views.logits.shape[1], 3 * views.logits.shape[2], seed)
     bank.standardise(views.features(draw_schedules(len(views), labels.shape[1], random)))
-    optimiser = torch.optim.Adam(bank.weights, lr=RATE)
+    adam = Adam(bank.weights)
     targets = torch.from_numpy(labels.T.astype(np.float32))
     for epoch in range(EPOCHS):
-        for group in optimiser.param_groups:
-            group["lr"] = RATE * 0.5 * (1 + math.cos(math.pi * epoch / EPOCHS))
+        rate = RATE * 0.5 * (1 + math.cos(math.pi * epoch / EPOCHS))
         schedules = draw_schedules(SCHEDULES, labels.shape[1], random)
         inputs = torch.from_numpy(views.features(schedules[random.integers(0, SCHEDULES, len(views))])).transpose(0, 1)
         losses = []
         for at in torch.split(torch.from_numpy(random.permutation(len(views))), BATCH):
             check(cancel)
             loss = F.binary_cross_entropy_with_logits(bank(inputs[:, at]), targets[:, at])
-            optimiser.zero_grad()
             torch.autograd.backward(loss)
-            optimiser.step()
+            adam.step(rate)
             losses.append(float(loss.detach()))
         tell(epoch + 1, float(np.mean(losses)))
         if timer.over:
@@ -87,7 +86,7 @@ class TorchBank:
 
         self.w1, self.b1 = uniform(inputs, layers, inputs, HIDDEN), uniform(inputs, layers, 1, HIDDEN)
         self.w2, self.b2 = uniform(HIDDEN, layers, HIDDEN, 1), uniform(HIDDEN, layers, 1, 1)
-        self.weights = [self.w1, self.b1, self.w2, self.b2]
+        self.weights = {"w1": self.w1, "b1": self.b1, "w2": self.w2, "b2": self.b2}
         self.mean, self.scale = torch.zeros(layers, 1, inputs), torch.ones(layers, 1, inputs)
 
     def standardise(self, features: FloatArray) -> None:

@@ -14,7 +14,7 @@ from core.engine import Engine
 from core.exits.parts import TrainedParts, save_parts, user_parts
 from core.model.loading import LoadedModel, load_model
 from core.model.store import ModelStore
-from core.progress import Report, quiet
+from core.progress import Report, check, quiet
 from core.training.adainfer import train_adainfer
 from core.training.card import make_card
 from core.training.data import Answers, write_answers
@@ -55,6 +55,7 @@ def train(options: TrainOptions, report: Report = quiet, cancel: threading.Event
         run.work.reset(options.steps)
     for step in options.steps:
         run.run(step)
+        check(cancel)
     if options.steps[-1] is not Stage.PROFILE:
         return run.work.folder
     save_parts(out, run.parts(), drafter_dtype=STORED)

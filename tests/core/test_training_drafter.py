@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from core.model.loading import LoadedModel
+from core.training.adam import Adam
 from core.training.distil import Columns, Vocabulary, distil, token_mass
 from core.training.drafter import DrafterTraining, rate_at
 from core.training.examples import read_examples
@@ -107,3 +108,15 @@ def test_that_a_restored_training_goes_on_as_if_it_had_never_stopped(model: Load
         training.learn(examples, vocabulary, 0.1, torch.Generator().manual_seed(1))
     for name, weight in first.parameters.items():
         torch.testing.assert_close(second.parameters[name], weight)
+
+
+def test_that_a_first_step_of_adam_goes_down_by_the_rate_whatever_the_gradients_size() -> None:
+    weights = {"matrix": torch.ones(2, 2, requires_grad=True), "vector": torch.ones(2, requires_grad=True)}
+    adam = Adam(weights, decay=0.5)
+    weights["matrix"].grad = torch.tensor([[100.0, -0.01], [1.0, -1.0]])
+    weights["vector"].grad = torch.tensor([5.0, -5.0])
+    adam.step(0.1)
+    expected = torch.full((2, 2), 0.95) - 0.1 * torch.tensor([[1.0, -1.0], [1.0, -1.0]])
+    torch.testing.assert_close(weights["matrix"].detach(), expected)
+    torch.testing.assert_close(weights["vector"].detach(), torch.tensor([0.9, 1.1]))
+    assert weights["vector"].grad is None
