@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from app.failure import describe
+from core import memory
 from core.errors import UserError
 
 
@@ -42,8 +43,10 @@ def test_that_a_lack_of_memory_says_how_much_was_missing(text: str, amount: str)
     assert f"{amount} more were needed" in sentence
 
 
-def test_that_a_lack_of_memory_without_a_number_is_still_called_that() -> None:
-    assert describe(raised(MemoryError())).sentence.startswith("There is not enough memory. Close")
+def test_that_a_lack_of_memory_without_a_number_still_says_how_much_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "free_bytes", lambda: 3 * 2**29)
+    sentence = describe(raised(MemoryError())).sentence
+    assert sentence.startswith("There is not enough memory; 1.5 GiB are free. Close other programs")
 
 
 def test_that_another_runtime_error_is_not_mistaken_for_a_lack_of_memory() -> None:
