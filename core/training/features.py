@@ -30,7 +30,9 @@ from core.training.quality import draft_candidates
 from core.training.workspace import Timer, Workspace
 
 TOKENS = 18_000
-"""No more tokens than so many are looked at."""
+"""About so many tokens are looked at, at most."""
+HELD_OUT = 1 / 3
+"""Part of them that may come from tune and test prompts, which are few and judge the result."""
 ARGMAX_SHARE = 0.6
 """Part of the stage's time that the argmax of every layer may take."""
 BLOCK = 256
@@ -107,8 +109,11 @@ class Argmaxes:
 
     def __init__(self, decoder: Decoder, answers: Answers, work: Workspace, seconds: float) -> None:
         self._decoder, self._answers, self._work, self._seconds = decoder, answers, work, seconds
-        self.stride = self._plan()
-        """Every so many kept tokens are looked at."""
+        self._strides = self._plan()
+
+    def stride(self, key: Key) -> int:
+        """Every so many of the answer's kept tokens are looked at."""
+        return self._strides[_part(self._answers, key)]
 
     def work_out(self, report: Report, cancel: threading.Event | None) -> None:
         """Fill in what is missing.
@@ -124,7 +129,7 @@ class Argmaxes:
             for key in self._answers.in_file(path):
                 check(cancel)
                 if self._answers.has(key, "layers"):
-                    found[key.name("argmax")] = self._argmax(self._answers.read(key, "layers")[:: self.stride])
+                    found[key.name("argmax")] = self._argmax(self._answers.read(key, "layers")[:: self.stride(key)])
                 message = f"Every layer's own choice: {int(timer.elapsed)} s"
                 report(Progress(message, done, len(self._answers.files), "files"))
             self._work.save_tensors(Stage.DATA, _argmax_file(path.name), found)
@@ -143,16 +148,19 @@ class Argmaxes:
         chosen = [self._decoder.logits(block).argmax(-1).int() for block in blocks]
         return torch.cat(chosen).view(layers.shape[:2]) if chosen else torch.zeros(layers.shape[:2], dtype=torch.int32)
 
-    def _plan(self) -> int:
+    def _plan(self) -> dict[str, int]:
         """As many tokens as the time allows, by trying one block; remembered, so that all chunks agree."""
         plan = self._work.load_json(Stage.DATA, "argmax.json")
         if plan is None:
-            keys = [key for key in self._answers.keys if self._answers.has(key, "kept")]
-            total = sum(len(self._answers.read(key, "kept")) for key in keys)
-            affordable = self._seconds / self._seconds_a_token()
-            plan = {"stride": max(1, round(total / max(1.0, min(TOKENS, affordable))))}
+            totals = {"train": 0, "held out": 0}
+            for key in self._answers.keys:
+                if self._answers.has(key, "kept"):
+                    totals[_part(self._answers, key)] += len(self._answers.read(key, "kept"))
+            wanted = min(TOKENS, self._seconds / self._seconds_a_token())
+            shares = {"train": 1 - HELD_OUT, "held out": HELD_OUT}
+            plan = {part: max(1, round(total / max(1.0, wanted * shares[part]))) for part, total in totals.items()}
             self._work.save_json(Stage.DATA, "argmax.json", plan)
-        return int(plan["stride"])
+        return plan
 
     def _seconds_a_token(self) -> float:
         rows = torch.zeros(BLOCK // 4, 4, self._decoder.config.hidden)
@@ -160,6 +168,10 @@ class Argmaxes:
         start = time.perf_counter()
         self._argmax(rows)
         return (time.perf_counter() - start) / BLOCK * max(1, self._decoder.config.depth - 1)
+
+
+def _part(answers: Answers, key: Key) -> str:
+    return "train" if answers.prompts[key.prompt].split is Split.TRAIN else "held out"
 
 
 def _argmax_file(answers_file: str) -> str:
@@ -174,7 +186,7 @@ def layer_views(
     keys = [key for key in answers.of(*splits) if key.name("argmax") in found]
     parts = []
     for done, key in enumerate(keys):
-        parts.append(_views(head, answers, key, found[key.name("argmax")].numpy(), argmaxes.stride))
+        parts.append(_views(head, answers, key, found[key.name("argmax")].numpy(), argmaxes.stride(key)))
         report(Progress("Reading what the layers see", done + 1, len(keys), "answers"))
     return _joined([part for part in parts if part is not None], head.decoder.config.depth - 1)
 

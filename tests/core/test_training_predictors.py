@@ -15,7 +15,7 @@ from core.training.profile import rank_layers
 from core.training.quality import DrafterQuality, calibration_error, predictor_quality, roc_auc
 from core.training.workspace import Timer
 
-LAYERS = 5
+LAYERS = 4
 
 
 def views(n: int = 40, seed: int = 0) -> LayerViews:
@@ -61,7 +61,7 @@ def fitted(tokens: LayerViews, labels: np.ndarray) -> PredictorBank:
 
 
 def test_that_predictors_learn_a_rule_on_unseen_tokens_at_every_layer() -> None:
-    train, test = views(900, 1), views(300, 2)
+    train, test = views(700, 1), views(300, 2)
     bank = fitted(train, train.logits[..., 0] > train.logits[..., 1:].max(-1))
     scores = scores_of(bank, test.features())
     for layer in range(LAYERS):

@@ -28,7 +28,7 @@ MINUTES = 0.01
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recipe")
-    make_tiny_model(folder / "model", tied=False, seed=3)
+    make_tiny_model(folder / "model", tied=False, seed=3, context=128)
     prompt_file(folder / "prompts.jsonl")
     return folder
 
