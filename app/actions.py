@@ -48,6 +48,13 @@ MODEL = (
     Spec("open_gguf", "Open &GGUF file…", "file", "Ctrl+Shift+O", "Convert a GGUF file once and open it"),
     Spec("open_hub", "Open from the &hub…", "hub", "Ctrl+H", "Fetch a model by its Hugging Face id"),
     Spec("reload", "&Reload model", "reload", "Ctrl+Shift+R", "Load the model again with the chosen dtype and threads"),
+    Spec(
+        "parts",
+        "&Trained parts…",
+        "parts",
+        "Ctrl+T",
+        "Show how drafter and predictors were made, and how good they are",
+    ),
     Spec("quit", "&Quit", "quit", "Ctrl+Q", "Stop what is running and close the window"),
 )
 THEMES = (

@@ -117,9 +117,11 @@ class Controls(QObject):
 
     def remember(self) -> None:
         """Keep what is entered for the next launch."""
-        self._preferences.run_settings = self._form.wanted_settings(self._prompt.template.isChecked())
+        self._preferences.form = self._form.values()
+        self._preferences.unfolded = self._form.unfolded()
+        self._preferences.load_options = self._form.load_options()
         self._preferences.prompt = self._prompt.text.toPlainText()
-        self._preferences.dtype, self._preferences.threads = self._form.load_options()
+        self._preferences.chat_template = self._prompt.template.isChecked()
 
     def _begin(self, *, paused: bool) -> bool:
         """Start a run with what is entered; False, with a sentence beside the input, where that cannot be."""

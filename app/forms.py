@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TypeVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPalette, QStandardItemModel
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QDoubleSpinBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QSpinBox,
+    QWidget,
+)
+
+from app.choices import Choice
+from widgets.theme import pad
 
 W = TypeVar("W", bound=QWidget)
+S = TypeVar("S", bound=QAbstractSpinBox)
+
+DECIMALS = 4
+SPIN_WIDTH = 58
+WIDEST_LABEL = "Skipped K/V"
 
 
 def named(widget: W, name: str, tip: str) -> W:
@@ -32,18 +51,128 @@ def plain(sentence: str) -> str:
     return re.sub("`([^`]*)`", "“\\1”", sentence)
 
 
-def rule(text: str) -> QWidget:
-    """A section heading with a line to its right."""
+def combo(choices: Sequence[Choice], name: str, tip: str) -> QComboBox:
+    """A combo box whose rows hold `Choice.value`. It keeps an enum of strings as a plain string."""
+    box = named(QComboBox(), name, tip)
+    # Rows may be longer than a narrow panel is wide; the list that opens shows them whole.
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(4)
+    fill(box, choices)
+    return box
+
+
+def fill(box: QComboBox, choices: Sequence[Choice]) -> None:
+    """Put these rows into the box in place of what it holds."""
+    box.clear()
+    for choice in choices:
+        box.addItem(choice.title, str(choice.value))
+        box.setItemData(box.count() - 1, choice.tip, Qt.ItemDataRole.ToolTipRole)
+
+
+def choose(box: QComboBox, value: str) -> bool:
+    """Choose the row with this value; False where there is none."""
+    row = box.findData(str(value))
+    if row >= 0:
+        box.setCurrentIndex(row)
+    return row >= 0
+
+
+def enable_row(box: QComboBox, row: int, enabled: bool) -> None:
+    """Let a row be chosen, or grey it out."""
+    model = box.model()
+    assert isinstance(model, QStandardItemModel), "a combo box's own model is one"
+    model.item(row).setEnabled(enabled)
+
+
+def spin(least: int, most: int, value: int, name: str, tip: str) -> QSpinBox:
+    """An input for a whole number."""
+    made = sized(named(QSpinBox(), name, tip))
+    made.setRange(least, most)
+    made.setValue(value)
+    return made
+
+
+class NumberSpin(QDoubleSpinBox):
+    """An input for a number with two decimals, which shows more only where there are more."""
+
+    def __init__(self, least: float, most: float, value: float, step: float, name: str, tip: str) -> None:
+        super().__init__()
+        named(sized(self), name, tip)
+        self.setDecimals(DECIMALS)
+        self.setRange(least, most)
+        self.setSingleStep(step)
+        self.setValue(value)
+
+    def textFromValue(self, value: float) -> str:
+        short = f"{value:.2f}"
+        return short if abs(float(short) - value) < 10**-DECIMALS / 2 else f"{value:g}"
+
+
+def sized(box: S) -> S:
+    """Three of them fit beside each other in the dock."""
+    pad(box)
+    box.setMinimumWidth(SPIN_WIDTH)
+    return box
+
+
+class Rows(QGridLayout):
+    """Labels and their inputs below each other; rows can be taken away and brought back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setContentsMargins(0, 0, 0, 0)
+        self.setHorizontalSpacing(10)
+        self.setVerticalSpacing(6)
+        self.setColumnStretch(1, 1)
+        # Forms below each other line up, whatever rows they show.
+        self.setColumnMinimumWidth(0, QFontMetrics(QApplication.font()).horizontalAdvance(WIDEST_LABEL))
+        self._labels: dict[QWidget, QLabel] = {}
+
+    def add(self, text: str, field: QWidget, buddy: QWidget | None = None) -> None:
+        """A row; `buddy` gets the label's key, the field itself where it is not given."""
+        label = labelled(text, "muted")
+        label.setBuddy(buddy or field)
+        row = self.rowCount()
+        self.addWidget(label, row, 0)
+        self.addWidget(field, row, 1)
+        self._labels[field] = label
+
+    def add_wide(self, field: QWidget) -> None:
+        """A row without a label."""
+        self.addWidget(field, self.rowCount(), 0, 1, 2)
+
+    def show_row(self, field: QWidget, shown: bool) -> None:
+        """Take a row away, or bring it back."""
+        field.setVisible(shown)
+        self._labels[field].setVisible(shown)
+
+
+def beside(*fields: QWidget) -> QWidget:
+    """Inputs side by side, the later ones taking the room that is left."""
     holder = QWidget()
     row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 4, 0, 0)
+    row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(8)
-    row.addWidget(labelled(text, "muted"))
-    row.addWidget(_Line(), 1)
+    for index, field in enumerate(fields):
+        row.addWidget(field, index)
     return holder
 
 
-class _Line(QWidget):
+def columns(*fields: tuple[str, QWidget]) -> QGridLayout:
+    """Small inputs side by side, each under its label: three rows of a form in the height of one."""
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(8)
+    grid.setVerticalSpacing(3)
+    for column, (text, field) in enumerate(fields):
+        label = labelled(text, "muted")
+        label.setBuddy(field)
+        grid.addWidget(label, 0, column)
+        grid.addWidget(field, 1, column)
+        grid.setColumnStretch(column, 1)
+    return grid
+
+
+class Line(QWidget):
     """A hairline in the theme's line colour."""
 
     def __init__(self) -> None:
@@ -69,6 +198,10 @@ class Note(QLabel):
 
     def show_caution(self, sentence: str) -> None:
         self._show("caution", f"▲ {plain(sentence)}")
+
+    def show_remark(self, sentence: str) -> None:
+        """What is good to know; nothing is wrong."""
+        self._show("muted", plain(sentence))
 
     def clear(self) -> None:
         self.setText("")

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QScrollArea, QStyle, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QStyle, QVBoxLayout, QWidget
 
-from app.panel import BODY_MARGINS
 from app.settings import LAYOUT_VERSION, Preferences
 
 SIZE = (1520, 940)
 MARGIN = 8
 LEFT_WIDTH = 288
 PROMPT_LEAST = 150
+"""Height in pixels that the prompt keeps in a low window."""
 ROWS = (0.22, 0.38, 0.40)
 """Shares of the right side's height: tokens, charts, curves and words."""
 HORIZONTAL, VERTICAL = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
@@ -70,7 +70,7 @@ class DockHost(QMainWindow):
 
     @Slot()
     def settle(self) -> None:
-        """Share the room anew after a form has changed, unless the user has moved something before."""
+        """Share the room anew, unless the user has moved something before."""
         if self._untouched:
             self._share()
 
@@ -80,13 +80,15 @@ class DockHost(QMainWindow):
 
     def _share(self) -> None:
         docks, width, height = self._docks, self.width() - LEFT_WIDTH, self.height()
-        settings = min(_content_height(docks["settings"]), height - PROMPT_LEAST)
-        separator = self.style().pixelMetric(QStyle.PixelMetric.PM_DockWidgetSeparatorExtent, None, self)
-        prompt = height - settings - separator
+        gap = self.style().pixelMetric(QStyle.PixelMetric.PM_DockWidgetSeparatorExtent, None, self)
+        heights = [round(share * (height - (len(ROWS) - 1) * gap)) for share in ROWS]
+        # As high as the tokens beside it, so that the panels' edges line up; the engine's many inputs get the rest.
+        prompt = max(PROMPT_LEAST, heights[0])
+        settings = height - prompt - gap
         self.resizeDocks([docks["prompt"], docks["tokens"]], [LEFT_WIDTH, width], HORIZONTAL)
         self.resizeDocks([docks["prompt"], docks["settings"]], [prompt, settings], VERTICAL)
         rows = [docks["tokens"], docks["exits"], docks["candidates"]]
-        self.resizeDocks(rows, [round(share * height) for share in ROWS], VERTICAL)
+        self.resizeDocks(rows, heights, VERTICAL)
         for left, right in (("exits", "scheduler"), ("candidates", "why")):
             self.resizeDocks([docks[left], docks[right]], [width // 2, width // 2], HORIZONTAL)
 
@@ -113,20 +115,3 @@ def remember(window: QMainWindow, host: DockHost, preferences: Preferences) -> N
     """Keep where window and panels are."""
     preferences.geometry = window.saveGeometry()
     preferences.layout = host.saveState(LAYOUT_VERSION)
-
-
-def _content_height(dock: QDockWidget) -> int:
-    """What the dock needs to show its form without scrolling."""
-    area = dock.findChild(QScrollArea)
-    title = dock.titleBarWidget()
-    form = _form_height(area) if area else 0
-    return form + (title.sizeHint().height() if title else 0) + BODY_MARGINS[1] + BODY_MARGINS[3]
-
-
-def _form_height(area: QScrollArea) -> int:
-    """With its notes wrapped to the width that there is."""
-    form = area.widget()
-    layout = form.layout() if form else None
-    if layout is not None and layout.hasHeightForWidth():
-        return layout.totalHeightForWidth(area.viewport().width())
-    return form.sizeHint().height() if form else 0

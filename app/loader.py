@@ -59,6 +59,8 @@ class LoadedSummary:
     offline_ranking: IntArray | None = None
     """Shape [L-1], layers that tokens exit at, most frequent first; None without parts."""
     has_chat_template: bool = False
+    devices: tuple[str, ...] = ("cpu",)
+    """Kinds of device that torch finds on this machine."""
 
 
 class RunEngine(Protocol):
@@ -187,7 +189,7 @@ def _parts(model: LoadedModel, folder: Path | None) -> tuple[TrainedParts | None
     found = find_parts(model.info)
     if found is None:
         return None, (
-            "Early exit needs a draft head and predictors trained for this very model, and there are none; make them "
+            "SpecEE needs a draft head and predictors trained for this very model, and there are none; make them "
             f"with `specee-viewer train --model {model.info.name}`."
         )
     try:
@@ -205,4 +207,12 @@ def _summary(request: ModelRequest, model: LoadedModel, parts: TrainedParts | No
         parts_card=parts.card if parts else {},
         offline_ranking=parts.offline_ranking if parts else None,
         has_chat_template=model.tokenizer.has_chat_template,
+        devices=_devices(),
     )
+
+
+def _devices() -> tuple[str, ...]:
+    import torch
+
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    return ("cpu", *(name for name, present in there.items() if present))

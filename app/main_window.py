@@ -160,11 +160,11 @@ class MainWindow(QMainWindow):
     def _recall(self) -> None:
         layout.restore(self, self.host, self.preferences)
         self.prompt.text.setPlainText(self.preferences.prompt)
-        self.form.set_load_options(self.preferences.dtype, self.preferences.threads)
-        settings = self.preferences.run_settings
-        if settings is not None:
-            self.form.set_settings(settings)
-            self.prompt.template.setChecked(settings.chat_template)
+        self.prompt.template.setChecked(self.preferences.chat_template)
+        self.form.set_load_options(self.preferences.load_options)
+        self.form.set_values(self.preferences.form)
+        if self.preferences.unfolded is not None:
+            self.form.set_unfolded(self.preferences.unfolded)
         self.prompt.text.setFocus()
 
     # Menu
@@ -220,7 +220,6 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{summary.info.name} — {TITLE}" if summary else TITLE)
         self.form.set_model(facts_of(summary) if summary else None)
         self.prompt.set_template_available(summary is None or summary.has_chat_template)
-        QTimer.singleShot(0, self.host.settle)
 
     @Slot(object)
     def _show_progress(self, progress: Progress) -> None:

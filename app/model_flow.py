@@ -12,6 +12,8 @@ from app.actions import Actions
 from app.failure import Failure
 from app.loader import LoadedSummary, ModelMissing, ModelRequest
 from app.model_dialog import ModelDialog, Offer
+from app.model_form import LoadOptions
+from app.parts_dialog import PartsDialog
 from app.run_control import RunState
 from app.session import Session
 from app.settings import Preferences
@@ -43,8 +45,10 @@ class ModelFlow(QObject):
 
     def open(self, ref: str, *, fetch: bool = False) -> None:
         """Load a model; one that would have to be downloaded is asked about first."""
-        dtype, threads = self._form.load_options()
-        self._wanted = ModelRequest(ref, dtype=dtype, threads=threads, fetch=fetch)
+        options = self._form.load_options()
+        self._wanted = ModelRequest(
+            ref, dtype=options.dtype, threads=options.threads, device=options.device, fetch=fetch
+        )
         self._session.load_model(self._wanted)
 
     def fill(self, menu: QMenu) -> QMenu:
@@ -54,7 +58,7 @@ class ModelFlow(QObject):
         menu.addActions([actions["open_folder"], actions["open_gguf"], actions["open_hub"]])
         menu.addMenu(self.recent)
         menu.addSeparator()
-        menu.addAction(actions["reload"])
+        menu.addActions([actions["reload"], actions["parts"]])
         return menu
 
     def take_failure(self, failure: Failure) -> bool:
@@ -71,7 +75,9 @@ class ModelFlow(QObject):
         actions["open_gguf"].triggered.connect(self._open_gguf)
         actions["open_hub"].triggered.connect(self._open_hub)
         actions["reload"].triggered.connect(self.reload)
+        actions["parts"].triggered.connect(self.show_parts)
         self._form.reload_requested.connect(self.reload)
+        self._form.parts_requested.connect(self.show_parts)
         self.recent.aboutToShow.connect(self._fill_recent)
         self.recent.triggered.connect(self._open_recent)
         session.model_missing.connect(self._offer)
@@ -84,6 +90,12 @@ class ModelFlow(QObject):
         """Load the present model again with the dtype and threads of the form."""
         model = self._session.model
         self.open(model.request.ref if model else self._preferences.model)
+
+    @Slot()
+    def show_parts(self) -> None:
+        """Show what the loaded model's trained parts say of themselves, or how to make some."""
+        model = self._session.model
+        PartsDialog(facts_of(model) if model else None, self._window).open()
 
     @Slot()
     def _open_default(self) -> None:
@@ -163,7 +175,8 @@ class ModelFlow(QObject):
     @Slot(object)
     def _loaded(self, summary: LoadedSummary) -> None:
         self._preferences.remember_model(summary.request.ref)
-        self._form.set_load_options(summary.request.dtype, summary.request.threads)
+        request = summary.request
+        self._form.set_load_options(LoadOptions(request.dtype, request.threads, request.device))
         self._close_dialog()
 
     def _close_dialog(self) -> None:
@@ -189,12 +202,14 @@ def facts_of(summary: LoadedSummary) -> ModelFacts:
     """What the settings must know of the loaded model."""
     info = summary.info
     folder = summary.request.parts_folder
-    words = folder.name if folder else "made for this model"
+    words = folder.name if folder else "for this model"
     return ModelFacts(
         name=info.name,
         depth=info.depth,
         context=info.context,
         has_parts=summary.has_parts,
         parts_problem=summary.parts_problem,
-        parts=words if summary.has_parts else "none",
+        parts=words if summary.has_parts else "",
+        card=summary.parts_card,
+        devices=summary.devices,
     )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from enum import StrEnum
 from typing import TypeVar
 
 from PySide6.QtCore import QByteArray, QSettings
 
-from core.config import DEFAULT_MODEL, DType, RunSettings
-from core.errors import UserError
+from app.form_values import FormValues
+from app.model_form import LoadOptions
+from core.config import DEFAULT_MODEL, DType
 
 LAYOUT_VERSION = 1
 """Goes up with each change of the docks, so that an old layout is not restored onto new ones."""
 RECENT_MODELS = 6
+DEVICE = "auto|cpu|mps|cuda(:[0-9]{1,3})?"
 FIRST_PROMPT = "Explain why the sky is blue in two sentences."
 
 Kind = TypeVar("Kind", bound=StrEnum)
@@ -68,37 +71,47 @@ class Preferences:
         self._store.setValue("run/prompt", text)
 
     @property
-    def run_settings(self) -> RunSettings | None:
-        """The settings last used; None before the first time."""
-        text = self._text("run/settings")
-        try:
-            return RunSettings.from_json(json.loads(text)) if text else None
-        except (ValueError, TypeError, UserError):
-            return None
+    def chat_template(self) -> bool:
+        return bool(self._store.value("run/chat-template", True, type=bool))
 
-    @run_settings.setter
-    def run_settings(self, settings: RunSettings) -> None:
-        self._store.setValue("run/settings", json.dumps(settings.to_json()))
+    @chat_template.setter
+    def chat_template(self, used: bool) -> None:
+        self._store.setValue("run/chat-template", used)
 
     @property
-    def dtype(self) -> DType | None:
-        """None chooses by what the machine does well."""
-        text = self._text("model/dtype")
-        return _member(DType, text, None) if text else None
+    def form(self) -> FormValues:
+        """What the settings form held last; the defaults before the first time."""
+        return FormValues.from_json(self._json("run/form"))
 
-    @dtype.setter
-    def dtype(self, dtype: DType | None) -> None:
-        self._store.setValue("model/dtype", dtype.value if dtype else "")
+    @form.setter
+    def form(self, values: FormValues) -> None:
+        self._store.setValue("run/form", json.dumps(values.to_json()))
 
     @property
-    def threads(self) -> int | None:
-        """None leaves the number to torch."""
-        text = self._text("model/threads")
-        return int(text) if text.isdecimal() and int(text) > 0 else None
+    def unfolded(self) -> list[str] | None:
+        """The settings form's unfolded sections; None before the first time."""
+        keys = self._json("view/unfolded")
+        return [key for key in keys if isinstance(key, str)] if isinstance(keys, list) else None
 
-    @threads.setter
-    def threads(self, threads: int | None) -> None:
-        self._store.setValue("model/threads", str(threads or ""))
+    @unfolded.setter
+    def unfolded(self, keys: list[str]) -> None:
+        self._store.setValue("view/unfolded", json.dumps(keys))
+
+    @property
+    def load_options(self) -> LoadOptions:
+        """How models are loaded."""
+        dtype, threads, device = (self._text(f"model/{name}") for name in ("dtype", "threads", "device"))
+        return LoadOptions(
+            dtype=_member(DType, dtype, None),
+            threads=int(threads) if re.fullmatch("[1-9][0-9]{0,3}", threads) else None,
+            device=device if re.fullmatch(DEVICE, device) else LoadOptions().device,
+        )
+
+    @load_options.setter
+    def load_options(self, options: LoadOptions) -> None:
+        self._store.setValue("model/dtype", options.dtype.value if options.dtype else "")
+        self._store.setValue("model/threads", str(options.threads or ""))
+        self._store.setValue("model/device", options.device)
 
     @property
     def model(self) -> str:
@@ -108,10 +121,7 @@ class Preferences:
     @property
     def recent_models(self) -> list[str]:
         """Opened models other than the default one, newest first."""
-        try:
-            names = json.loads(self._text("model/recent") or "[]")
-        except ValueError:
-            return []
+        names = self._json("model/recent")
         return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
     def remember_model(self, reference: str) -> None:
@@ -121,6 +131,13 @@ class Preferences:
             return
         others = [name for name in self.recent_models if name != reference]
         self._store.setValue("model/recent", json.dumps([reference, *others][:RECENT_MODELS]))
+
+    def _json(self, key: str) -> object:
+        """What was stored as JSON; None where that cannot be read."""
+        try:
+            return json.loads(self._text(key) or "null")
+        except ValueError:
+            return None
 
     def _text(self, key: str) -> str:
         value = self._store.value(key, "")

@@ -1,42 +1,23 @@
-"""The engine's settings: only what can be run can be entered."""
+"""The engine's settings: only what can be run can be entered, and only what the chosen policy uses is shown."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDoubleSpinBox,
-    QGridLayout,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QSlider,
-    QSpinBox,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QSignalBlocker, QTimer, Signal, Slot
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
-from app.forms import Note, named, rule
-from core.config import CANDIDATES, DType, KVPolicy, Policy, RunSettings, SchedulerSettings
+from app.choices import AUDIT_NOTE, RECORDS
+from app.fold import Fold
+from app.form_values import FormValues, Input, uses
+from app.forms import Note, Rows, choose, combo, spin
+from app.model_form import LoadOptions, ModelForm
+from app.policy_form import PolicyForm
+from app.run_forms import SamplingForm, SchedulerForm
+from core.config import Policy, Record, RunSettings, SchedulerSettings
 from core.errors import UserError
-from widgets.theme import pad
-
-POLICIES = (
-    (Policy.SPECEE_T1T2, "SpecEE T1 + T2", "Predictors only on the layers that the two-level scheduler chooses"),
-    (Policy.SPECEE_T1, "SpecEE T1", "A predictor on every layer but the last"),
-    (Policy.DENSE, "Dense", "Every token runs all layers: plain greedy decoding"),
-)
-KV_POLICIES = (
-    (KVPolicy.RECOMPUTE, "recompute", "Skipped K/V are computed when a later token needs them: exact"),
-    (KVPolicy.HOLE, "hole", "Deeper layers never see tokens that left early, as the released code does"),
-)
-DTYPES = ((None, "auto"), (DType.FLOAT32, "float32"), (DType.BFLOAT16, "bfloat16"), (DType.FLOAT16, "float16"))
-STEPS = 100
-"""Slider steps between threshold 0 and 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +32,38 @@ class ModelFacts:
     """Why SpecEE cannot be chosen, and how to make it so; "" with parts."""
     parts: str = ""
     """A few words about the trained parts."""
+    card: Mapping[str, Any] = field(default_factory=dict)
+    """What the trained parts say of themselves."""
+    devices: tuple[str, ...] = ("cpu",)
+    """Where a model can be loaded on this machine."""
+
+    @property
+    def has_adainfer(self) -> bool:
+        """Whether AdaInfer's classifiers were trained, too."""
+        return self.has_parts and "adainfer" in self.card
+
+    def can_run(self, policy: Policy) -> bool:
+        """Whether what the policy needs is there."""
+        return (self.has_parts or not policy.needs_parts) and (self.has_adainfer or not policy.needs_adainfer)
 
 
 class SettingsPanel(QWidget):
-    """A form that yields a `RunSettings`, and the dtype and threads to load a model with."""
+    """A form that yields a `RunSettings`, and the options to load a model with."""
 
     changed = Signal()
     reload_requested = Signal()
+    parts_requested = Signal()
+    """Show the trained parts' card."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName("Engine settings")
         self._facts: ModelFacts | None = None
-        self._loaded: tuple[DType | None, int | None] = (None, None)
-        self._make_inputs()
+        self._running = False
+        self._laid_out = QTimer(self)
+        self._laid_out.setSingleShot(True)
+        self._laid_out.timeout.connect(self._reveal_error)
+        self._make()
         self._lay_out()
         self._connect()
         self.set_model(None)
@@ -76,254 +75,163 @@ class SettingsPanel(QWidget):
             UserError: the model cannot do it; the sentence is also shown in the form.
         """
         try:
-            settings = self._entered(chat_template)
+            settings = replace(self.values(), policy=self.exits.used).run_settings(chat_template)
             if self._facts is not None:
                 settings.check_against(self._facts.depth)
         except UserError as error:
-            self.note.show_error(str(error))
+            self._show_error(str(error))
             raise
-        self._tell()
+        self.note.clear()
         return settings
 
-    def wanted_settings(self, chat_template: bool) -> RunSettings:
-        """What the user has chosen, also where the model at hand cannot do it: the next one may."""
-        return replace(self._entered(chat_template), policy=self._wanted)
+    def values(self) -> FormValues:
+        """Everything that is entered, with the policy that the user wants even where this model cannot do it."""
+        entered = FormValues(
+            scheduler=self.scheduler.value(),
+            record=Record(self.record.currentData()),
+            sampling=self.sampling.sampling(),
+            stop=self.sampling.stop_strings(),
+            max_new_tokens=self.max_tokens.value(),
+        )
+        return self.exits.values(entered)
+
+    def set_values(self, values: FormValues) -> None:
+        """Enter these; what the form's ranges do not allow is brought to the nearest that they do."""
+        with QSignalBlocker(self), QSignalBlocker(self.scheduler), QSignalBlocker(self.sampling):
+            self.scheduler.setValue(values.scheduler)
+            self.sampling.set_values(values.sampling, values.stop)
+            choose(self.record, values.record)
+            self.max_tokens.setValue(values.max_new_tokens)
+            self.exits.set_values(values)
+        self._show()
 
     def set_settings(self, settings: RunSettings) -> None:
-        """Enter these; what the form's ranges do not allow is brought to the nearest that they do."""
-        if settings.policy in {policy for policy, _, _ in POLICIES}:
-            self._wanted = settings.policy
-        with QSignalBlocker(self):
-            _choose(self.policy, settings.policy)
-            _choose(self.kv_policy, settings.kv_policy)
-            self.threshold.setValue(settings.threshold)
-            self.window_n.setValue(settings.scheduler.window)
-            self.radius.setValue(settings.scheduler.radius)
-            self.offline.setValue(settings.scheduler.offline_layers)
-            self.distinct.setChecked(settings.scheduler.distinct)
-            self.max_tokens.setValue(settings.max_new_tokens)
-        self._enable()
+        """Enter a run's settings; inputs that its policy does not use stay as they are."""
+        self.set_values(self.values().taking(settings))
+        self.exits.find_profile()
 
     def set_model(self, facts: ModelFacts | None) -> None:
-        """Fit the ranges to a model. Without trained parts only Dense can be chosen, and the form says how to train."""
+        """Fit the form to a model. What it lacks trained parts for is greyed out, and the form says how to train."""
         self._facts = facts
-        most = facts.depth - 1 if facts else 1000
-        self.radius.setMaximum(most)
-        self.offline.setMaximum(most)
+        possible = frozenset(policy for policy in Policy if facts is None or facts.can_run(policy))
+        self.scheduler.set_depth(facts.depth if facts else None)
         self.max_tokens.setMaximum(facts.context if facts else 1_000_000)
-        can_exit = facts is None or facts.has_parts
-        for row in range(self.policy.count()):
-            self._row_enabled(row, can_exit or not Policy(self.policy.itemData(row)).needs_parts)
-        with QSignalBlocker(self.policy):
-            _choose(self.policy, self._wanted if can_exit else Policy.DENSE)
-        self._parts.setText(facts.parts if facts and facts.parts else "none")
-        self._parts.setToolTip(self._parts.text())
-        self._enable()
+        self.exits.set_model(facts.depth if facts else None, facts.card if facts else {}, possible)
+        self.model.set_parts(facts.parts if facts and facts.has_parts else "")
+        if facts is not None:
+            self.model.set_devices(facts.devices)
+        if facts is not None and not facts.has_parts:
+            self.exits.policy_note.show_caution(facts.parts_problem)
+        else:
+            self.exits.policy_note.clear()
+        self._show()
 
-    def set_load_options(self, dtype: DType | None, threads: int | None) -> None:
-        """The dtype and threads that the model was loaded with: from here on a change asks for a reload."""
-        self._loaded = (dtype, threads)
-        _choose(self.dtype, dtype)
-        self.threads.setValue(threads or 0)
-        self._enable()
+    def set_load_options(self, options: LoadOptions) -> None:
+        """What the model was loaded with: from here on a change asks for a reload."""
+        self.model.setValue(options)
+        self._show()
 
-    def load_options(self) -> tuple[DType | None, int | None]:
-        """The dtype and threads to load a model with; None lets the program choose."""
-        dtype = self.dtype.currentData()
-        return DType(dtype) if dtype else None, self.threads.value() or None
+    def load_options(self) -> LoadOptions:
+        """What to load a model with."""
+        return self.model.value()
 
     def set_running(self, running: bool) -> None:
         """Whether a run holds the model, which then cannot be reloaded with a click beside its settings."""
         self._running = running
-        self._enable()
+        self._show()
 
-    def _make_inputs(self) -> None:
-        self._running = False
-        self._wanted = RunSettings().policy
-        self.policy = named(_combo(POLICIES), "Policy", "Which rule may end a token's pass early")
-        self.threshold = named(QDoubleSpinBox(), "Threshold", "An exit is proposed where the score is above this")
-        self.threshold.setRange(0.0, 1.0)
-        self.threshold.setSingleStep(0.01)
-        pad(self.threshold)
-        self.threshold.setValue(RunSettings().threshold)
-        self.slider = named(QSlider(Qt.Orientation.Horizontal), "Threshold slider", "Score threshold from 0 to 1")
-        self.slider.setRange(0, STEPS)
-        self.slider.setValue(round(self.threshold.value() * STEPS))
-        usual = SchedulerSettings()
-        self.window_n = _spin(1, 1000, usual.window, "Window N", "How many past exits are remembered")
-        self.radius = _spin(0, 1000, usual.radius, "Radius r", "Layers to either side of a past exit to watch")
-        self.radius.setPrefix("±")
-        self.offline = _spin(
-            0, 1000, usual.offline_layers, "Offline M", "How many of the likeliest exit layers are always watched"
+    def set_unfolded(self, keys: list[str]) -> None:
+        """Unfold these sections and fold the others."""
+        for fold in self.folds:
+            fold.unfold(fold.key in keys)
+
+    def unfolded(self) -> list[str]:
+        """The sections that are unfolded."""
+        return [fold.key for fold in self.folds if fold.is_unfolded]
+
+    def _make(self) -> None:
+        usual = FormValues()
+        self.exits, self.scheduler, self.sampling, self.model = (
+            PolicyForm(),
+            SchedulerForm(),
+            SamplingForm(),
+            ModelForm(),
         )
-        self.distinct = named(
-            QCheckBox("Count &equal exits once"),
-            "Count equal exits once",
-            "Distinct exits in the ring, not every entry",
+        self.record = combo(RECORDS, "Record", "How much of a run is kept to look at")
+        self.audit_note = Note()
+        self.max_tokens = spin(
+            1, 1_000_000, usual.max_new_tokens, "Max tokens", "The run ends after so many new tokens"
         )
-        self.kv_policy = named(_combo(KV_POLICIES), "Skipped K/V", "What becomes of the K/V of skipped layers")
-        self.max_tokens = _spin(1, 1_000_000, RunSettings().max_new_tokens, "Max tokens", "The run ends after so many")
-        self.dtype = named(QComboBox(), "dtype", "Number format of weights and activations; needs a reload")
-        for value, text in DTYPES:
-            self.dtype.addItem(text, value)
-        self.threads = _spin(0, os.cpu_count() or 1, 0, "Threads", "CPU threads; needs a reload")
-        self.threads.setSpecialValueText("auto")
-        self.reload = named(QPushButton("Re&load"), "Reload model", "Load the model with this dtype and threads")
-        self._parts = named(QLabel(), "Trained parts", "Where drafter, predictors and offline profile come from")
-        self._parts.setProperty("role", "muted")
-        self._candidates = QLabel(f"{CANDIDATES}, fixed by the trained parts")
-        self._candidates.setProperty("role", "muted")
-        self.policy_note, self.note = Note(), Note()
+        self.folds = (
+            Fold("scheduler", "Scheduler", self.scheduler, unfolded=True),
+            Fold("sampling", "Sampling and stop", self.sampling),
+            Fold("model", "Model", self.model),
+        )
+        self.note = Note()
 
     def _lay_out(self) -> None:
-        grid = QGridLayout()
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(10)
-        grid.setVerticalSpacing(7)
-        grid.setColumnStretch(1, 1)
-        threshold = _beside(self.threshold, self.slider)
-        rows: tuple[tuple[str, QWidget, QWidget], ...] = (
-            ("P&olicy", self.policy, self.policy),
-            ("&Threshold", threshold, self.threshold),
-            ("&Skipped K/V", self.kv_policy, self.kv_policy),
-            ("Ma&x tokens", self.max_tokens, self.max_tokens),
-        )
-        for row, (text, field, buddy) in enumerate(rows):
-            _add_row(grid, 2 * row, text, field, buddy)
-        grid.addWidget(self.policy_note, 1, 0, 1, 2)
-        _add_row(grid, 8, "Candidates k", self._candidates, None)
-        _add_row(grid, 9, "Trained parts", self._parts, None)
+        rows = Rows()
+        rows.add("Recor&d", self.record)
+        rows.add_wide(self.audit_note)
+        rows.add("M&ax tokens", self.max_tokens)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addLayout(grid)
-        column.addWidget(rule("Scheduler"))
-        column.addLayout(
-            _triple(("&N window", self.window_n), ("&r radius", self.radius), ("&M offline", self.offline))
-        )
-        column.addWidget(self.distinct)
-        column.addWidget(rule("Model"))
-        column.addLayout(_triple(("&dtype", self.dtype), ("T&hreads", self.threads), ("", self.reload)))
+        column.setSpacing(6)
+        column.addWidget(self.exits)
+        column.addLayout(rows)
+        for fold in self.folds:
+            column.addWidget(fold)
         column.addWidget(self.note)
         column.addStretch(1)
 
     def _connect(self) -> None:
-        self.threshold.valueChanged.connect(self._follow_spin)
-        self.slider.valueChanged.connect(self._follow_slider)
-        self.reload.clicked.connect(self.reload_requested)
-        self.policy.activated.connect(self._want)
-        for combo in (self.policy, self.kv_policy, self.dtype):
-            combo.currentIndexChanged.connect(self._edited)
-        for spin in (self.window_n, self.radius, self.offline, self.max_tokens, self.threads):
-            spin.valueChanged.connect(self._edited)
-        self.distinct.toggled.connect(self._edited)
+        self.exits.changed.connect(self._edited)
+        self.exits.scheduler_wanted.connect(self._take_scheduler)
+        self.scheduler.changed.connect(self._scheduler_edited)
+        self.sampling.changed.connect(self._edited)
+        self.model.changed.connect(self._edited)
+        self.record.currentIndexChanged.connect(self._edited)
+        self.max_tokens.valueChanged.connect(self._edited)
+        self.model.reload_requested.connect(self.reload_requested)
+        self.model.parts_requested.connect(self.parts_requested)
 
-    def _entered(self, chat_template: bool) -> RunSettings:
-        return RunSettings(
-            policy=Policy(self.policy.currentData()),
-            threshold=round(self.threshold.value(), 2),
-            scheduler=SchedulerSettings(
-                self.window_n.value(), self.radius.value(), self.offline.value(), self.distinct.isChecked()
-            ),
-            kv_policy=KVPolicy(self.kv_policy.currentData()),
-            max_new_tokens=self.max_tokens.value(),
-            chat_template=chat_template,
-        )
+    @Slot(object)
+    def _take_scheduler(self, scheduler: SchedulerSettings) -> None:
+        with QSignalBlocker(self.scheduler):
+            self.scheduler.setValue(scheduler)
 
-    def _follow_spin(self, value: float) -> None:
-        with QSignalBlocker(self.slider):
-            self.slider.setValue(round(value * STEPS))
+    @Slot()
+    def _scheduler_edited(self) -> None:
+        self.exits.set_scheduler(self.scheduler.value())
         self._edited()
 
-    def _follow_slider(self, step: int) -> None:
-        self.threshold.setValue(step / STEPS)
-
-    def _want(self) -> None:
-        self._wanted = Policy(self.policy.currentData())
-
+    @Slot()
     def _edited(self) -> None:
-        self._enable()
+        self.note.clear()
+        self._show()
         self.changed.emit()
 
-    def _enable(self) -> None:
-        policy = Policy(self.policy.currentData())
-        exit_fields: tuple[QWidget, ...] = (self.threshold, self.slider, self.kv_policy)
-        for field in exit_fields:
-            field.setEnabled(policy.needs_parts)
-        scheduler_fields: tuple[QWidget, ...] = (self.window_n, self.radius, self.offline, self.distinct)
-        for field in scheduler_fields:
-            field.setEnabled(policy is Policy.SPECEE_T1T2)
-        self.reload.setEnabled(self._facts is not None and not self._running)
-        self._tell()
-
-    def _tell(self) -> None:
-        if self._facts is not None and not self._facts.has_parts:
-            self.policy_note.show_caution(self._facts.parts_problem)
+    def _show(self) -> None:
+        used = uses(self.exits.used)
+        scheduler, sampling, model = self.folds
+        scheduler.setVisible(Input.SCHEDULER in used)
+        self.sampling.allow_sampling(Input.SAMPLING in used)
+        self.model.set_can_reload(self._facts is not None and not self._running)
+        if self.record.currentData() == Record.AUDIT:
+            self.audit_note.show_remark(AUDIT_NOTE)
         else:
-            self.policy_note.clear()
-        if self._facts is not None and self.load_options() != self._loaded:
-            self.note.show_caution("dtype and threads take effect with Reload.")
-        else:
-            self.note.clear()
+            self.audit_note.clear()
+        for fold, body in ((scheduler, self.scheduler), (sampling, self.sampling), (model, self.model)):
+            fold.set_summary(body.summary())
 
-    def _row_enabled(self, row: int, enabled: bool) -> None:
-        item = self.policy.model().item(row)  # type: ignore[attr-defined]  # a combo's own model is a QStandardItemModel
-        item.setEnabled(enabled)
+    @Slot()
+    def _reveal_error(self) -> None:
+        """An error may lie below what the scrolled form shows; where, is known once the layout has its sizes."""
+        parent = self.parentWidget()
+        area = parent.parentWidget() if parent else None
+        if self.note.isVisible() and isinstance(area, QScrollArea):
+            area.ensureWidgetVisible(self.note)
 
-
-# A combo box keeps an enum of strings as a plain string; whoever reads one makes the enum again.
-def _combo(rows: tuple[tuple[object, str, str], ...]) -> QComboBox:
-    combo = QComboBox()
-    for value, text, tip in rows:
-        combo.addItem(text, value)
-        combo.setItemData(combo.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
-    return combo
-
-
-def _choose(combo: QComboBox, value: object) -> None:
-    values = [combo.itemData(row) for row in range(combo.count())]
-    if value in values:
-        combo.setCurrentIndex(values.index(value))
-
-
-def _spin(least: int, most: int, value: int, name: str, tip: str) -> QSpinBox:
-    spin = named(QSpinBox(), name, tip)
-    pad(spin)
-    spin.setRange(least, most)
-    spin.setValue(value)
-    spin.setMinimumWidth(58)
-    return spin
-
-
-def _add_row(grid: QGridLayout, row: int, text: str, field: QWidget, buddy: QWidget | None) -> None:
-    label = QLabel(text)
-    label.setProperty("role", "muted")
-    if buddy is not None:
-        label.setBuddy(buddy)
-    grid.addWidget(label, row, 0)
-    grid.addWidget(field, row, 1)
-
-
-def _beside(*fields: QWidget) -> QWidget:
-    holder = QWidget()
-    row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(10)
-    for index, field in enumerate(fields):
-        row.addWidget(field, index)
-    return holder
-
-
-def _triple(*columns: tuple[str, QWidget]) -> QGridLayout:
-    """Small inputs side by side, each under its label: three rows of a form in the height of one."""
-    grid = QGridLayout()
-    grid.setHorizontalSpacing(8)
-    grid.setVerticalSpacing(3)
-    for column, (text, field) in enumerate(columns):
-        label = QLabel(text)
-        label.setProperty("role", "muted")
-        label.setBuddy(field)
-        grid.addWidget(label, 0, column)
-        grid.addWidget(field, 1, column)
-        grid.setColumnStretch(column, 1)
-    return grid
+    def _show_error(self, sentence: str) -> None:
+        self.note.show_error(sentence)
+        self._laid_out.start()

@@ -18,6 +18,7 @@ from app.commands import fitting
 from app.failure import Failure
 from app.loader import LoadedSummary
 from app.main_window import MainWindow
+from app.model_form import LoadOptions
 from app.run_control import RunState
 from app.settings import Preferences
 from core.analysis.summaries import tokens_per_second
@@ -161,8 +162,8 @@ def keep_settings_in(folder: str) -> None:
 def _measured(wanted: dict[str, Any]) -> Probe:
     application = make_application()
     preferences = Preferences()
-    preferences.dtype = DType(wanted["dtype"]) if wanted["dtype"] else None
-    preferences.threads = wanted["threads"]
+    dtype = DType(wanted["dtype"]) if wanted["dtype"] else None
+    preferences.load_options = LoadOptions(dtype, wanted["threads"])
     window = open_window(application, wanted["model"])
     probe = Probe(window, wanted)
     application.exec()

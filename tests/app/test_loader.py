@@ -54,6 +54,12 @@ def test_that_a_model_without_trained_parts_runs_dense_and_says_how_to_train_the
     assert any(isinstance(event, LayerRun) for event in events)
 
 
+def test_that_the_processor_is_the_first_of_the_devices_to_choose_from(folder: Path) -> None:
+    devices = load(folder).summary.devices
+    assert devices[0] == "cpu"
+    assert set(devices) <= {"cpu", "cuda", "mps"}
+
+
 def test_that_early_exit_without_trained_parts_is_refused_before_the_first_event(folder: Path) -> None:
     loaded = load(folder)
     with pytest.raises(UserError, match="specee-viewer train"):

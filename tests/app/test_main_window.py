@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QAbstractSlider,
     QAbstractSpinBox,
     QComboBox,
+    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QScrollBar,
@@ -19,8 +20,11 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from app.form_values import FormValues
 from app.loader import ModelMissing, ModelRequest
 from app.main_window import PLACES
+from app.model_form import LoadOptions
+from app.parts_dialog import PartsDialog
 from app.run_control import RunState
 from core.config import Policy
 from core.errors import UserError
@@ -86,7 +90,7 @@ def test_that_a_paused_run_goes_on_by_run_or_by_steps_and_tells_where_it_is_held
     stage.until_held()
     assert stage.enabled() == {"run", "step_token", "step_layer", "stop", "reset"}
     assert stage.window.commands["run"].text() == "&Continue"
-    assert "after token 1" in stage.window.status.state.text()
+    stage.qtbot.waitUntil(lambda: "after token 1" in stage.window.status.state.text())
     stage.trigger("step_layer")
     stage.until_held()
     assert stage.session.trace is not None
@@ -234,13 +238,13 @@ def test_that_floating_and_hidden_panels_are_remembered_and_reset_puts_them_back
 def test_that_prompt_and_settings_are_there_again_at_the_next_launch(qtbot: QtBot) -> None:
     stage = WindowStage(qtbot)
     stage.window.prompt.text.setPlainText("What is a layer?")
-    stage.window.form.threshold.setValue(0.83)
-    stage.window.form.threads.setValue(1)
+    stage.window.form.exits.threshold.setValue(0.83)
+    stage.window.form.model.threads.setValue(1)
     stage.window.close()
     window = stage.open()
     assert window.prompt.text.toPlainText() == "What is a layer?"
-    assert window.form.threshold.value() == 0.83
-    assert window.form.load_options() == (None, 1)
+    assert window.form.exits.threshold.value() == 0.83
+    assert window.form.load_options() == LoadOptions(threads=1)
     window.close()
 
 
@@ -305,12 +309,45 @@ def test_that_opened_models_are_remembered_and_offered_again(stage: WindowStage)
 
 def test_that_reload_uses_the_chosen_threads(stage: WindowStage) -> None:
     stage.load()
-    stage.window.form.threads.setValue(1)
-    assert "Reload" in stage.window.form.note.text()
-    stage.window.form.reload.click()
+    stage.window.form.model.threads.setValue(1)
+    assert "Reload" in stage.window.form.model.note.text()
+    stage.window.form.model.reload.click()
     stage.until_state(RunState.READY)
     assert stage.loader.requests[-1] == ModelRequest("fake", threads=1)
-    assert stage.window.form.note.text() == ""
+    assert stage.window.form.model.note.text() == ""
+
+
+def test_that_the_parts_action_says_how_to_train_where_there_are_none(qtbot: QtBot) -> None:
+    stage = WindowStage(qtbot, FakeLoader(has_parts=False))
+    stage.load()
+    stage.trigger("parts")
+    dialog = stage.window.findChild(PartsDialog)
+    assert dialog is not None
+    assert "specee-viewer train" in dialog.note.text()
+    dialog.close()
+    stage.window.close()
+
+
+def test_that_no_two_visible_labels_share_a_key(stage: WindowStage) -> None:
+    stage.load()
+    stage.window.form.set_unfolded(["scheduler", "sampling", "model"])
+    for policy in Policy:
+        stage.window.form.set_values(FormValues(policy=policy))
+        texts = [action.text() for action in stage.window.menuBar().actions()]
+        kinds = (QLabel, QAbstractButton)
+        for kind in kinds:
+            texts += [
+                one.text() for one in stage.window.findChildren(kind) if one.isVisible() and "<" not in one.text()
+            ]
+        keys = [text[text.index("&") + 1].lower() for text in texts if "&" in text]
+        assert len(set(keys)) == len(keys), (policy, sorted(keys))
+
+
+def test_that_the_prompt_is_as_high_as_the_tokens_and_the_engine_gets_the_rest(stage: WindowStage) -> None:
+    stage.window.resize(1280, 800)
+    panels = stage.window.panels
+    stage.qtbot.waitUntil(lambda: abs(panels["prompt"].height() - panels["tokens"].height()) <= 2)
+    assert panels["settings"].height() > 2 * panels["prompt"].height()
 
 
 def test_that_every_input_has_a_name_for_a_screen_reader(stage: WindowStage) -> None:

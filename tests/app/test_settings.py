@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QByteArray, QSettings
 
+from app.form_values import FormValues
+from app.model_form import LoadOptions
 from app.settings import FIRST_PROMPT, RECENT_MODELS, Preferences, ThemeMode
-from core.config import DEFAULT_MODEL, DType, KVPolicy, Policy, RunSettings, SchedulerSettings
+from core.config import DEFAULT_MODEL, DType
+from tests.app.test_form_values import FULL
 
 
 @pytest.fixture
@@ -19,52 +22,56 @@ def test_that_a_first_launch_has_a_prompt_the_default_model_and_no_wishes(store:
     assert preferences.prompt == FIRST_PROMPT
     assert preferences.model == DEFAULT_MODEL
     assert preferences.theme is ThemeMode.SYSTEM
-    assert preferences.run_settings is None
-    assert (preferences.dtype, preferences.threads) == (None, None)
+    assert preferences.form == FormValues()
+    assert preferences.chat_template
+    assert preferences.unfolded is None
+    assert preferences.load_options == LoadOptions()
     assert preferences.layout.isEmpty()
     assert preferences.geometry.isEmpty()
 
 
 def test_that_everything_comes_back_as_it_was_put(store: QSettings) -> None:
-    settings = RunSettings(
-        policy=Policy.SPECEE_T1,
-        threshold=0.93,
-        scheduler=SchedulerSettings(7, 1, 4, True),
-        kv_policy=KVPolicy.HOLE,
-        max_new_tokens=33,
-        chat_template=False,
-    )
     written = Preferences(store)
-    written.run_settings = settings
+    written.form = FULL
+    written.chat_template = False
+    written.unfolded = ["sampling"]
     written.prompt = "하늘은 왜 파란가요?\nIn two lines."
     written.theme = ThemeMode.LIGHT
-    written.dtype = DType.BFLOAT16
-    written.threads = 3
+    written.load_options = LoadOptions(DType.BFLOAT16, 3, "cuda:1")
     written.layout = QByteArray(b"\x00\x01layout")
     store.sync()
     read = Preferences(QSettings("specee-viewer-tests", "settings"))
-    assert read.run_settings == settings
+    assert read.form == FULL
+    assert read.chat_template is False
+    assert read.unfolded == ["sampling"]
     assert read.prompt == "하늘은 왜 파란가요?\nIn two lines."
     assert read.theme is ThemeMode.LIGHT
-    assert (read.dtype, read.threads) == (DType.BFLOAT16, 3)
+    assert read.load_options == LoadOptions(DType.BFLOAT16, 3, "cuda:1")
     assert read.layout == QByteArray(b"\x00\x01layout")
 
 
-@pytest.mark.parametrize(
-    "spoilt", ["{", "[]", "3", '{"policy": "magic"}', '{"policy": "dense", "threshold": 7}', "\x00", "null"]
-)
-def test_that_spoilt_run_settings_are_as_good_as_none(store: QSettings, spoilt: str) -> None:
-    store.setValue("run/settings", spoilt)
-    assert Preferences(store).run_settings is None
+@pytest.mark.parametrize("spoilt", ["{", "[]", "3", '{"policy": "magic"}', "\x00", "null", 5, ["a", "b"]])
+def test_that_a_spoilt_form_is_the_default_one(store: QSettings, spoilt: object) -> None:
+    store.setValue("run/form", spoilt)
+    store.setValue("view/unfolded", spoilt)
+    assert Preferences(store).form == FormValues()
+    assert not Preferences(store).unfolded
+
+
+@pytest.mark.parametrize("threads", ["0", "-1", "1e3", "99999999999999999999", "two"])
+def test_that_spoilt_threads_are_left_to_the_machine(store: QSettings, threads: str) -> None:
+    store.setValue("model/threads", threads)
+    assert Preferences(store).load_options.threads is None
 
 
 @pytest.mark.parametrize("spoilt", ["blue", "", 3, ["a", "b"]])
 def test_that_spoilt_choices_are_the_default(store: QSettings, spoilt: object) -> None:
-    for key in ("view/theme", "model/dtype", "model/threads", "window/geometry", "model/recent"):
+    for key in ("view/theme", "model/dtype", "model/device", "run/chat-template", "window/geometry", "model/recent"):
         store.setValue(key, spoilt)
     preferences = Preferences(store)
     assert preferences.theme is ThemeMode.SYSTEM
-    assert preferences.dtype is None
+    assert preferences.load_options == LoadOptions()
+    assert preferences.chat_template in (True, False)
     assert preferences.geometry.isEmpty()
     assert preferences.recent_models == []
 

@@ -1,16 +1,28 @@
-"""The settings form: only what can be run can be entered."""
+"""The settings form: only what can be run can be entered, and only what the policy uses is shown."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.choices import DTYPES, KV_POLICIES, POLICIES, RECORDS
+from app.form_values import FOLLOW_MODEL, FormValues
+from app.model_form import LoadOptions
+from app.profiles import CUSTOM, PAPER
 from app.settings_dock import ModelFacts, SettingsPanel
-from core.config import DType, KVPolicy, Policy, RunSettings, SchedulerSettings
+from core.config import DType, KVPolicy, Policy, Record, RunSettings, SamplingSettings, SchedulerSettings
 from core.errors import UserError
+from tests.app.cards import card
+from tests.app.test_form_values import FULL
 
-FACTS = ModelFacts("fake", depth=12, context=256, has_parts=True, parts="made for this model")
+FACTS = ModelFacts("fake", depth=12, context=256, has_parts=True, parts="for this model")
 BARE = ModelFacts("fake", depth=12, context=256, has_parts=False, parts_problem="Train it with `specee-viewer train`.")
+MEASURED = replace(FACTS, card=card())
 
 
 @pytest.fixture
@@ -19,37 +31,61 @@ def form(qtbot: QtBot) -> SettingsPanel:
     qtbot.addWidget(form)
     form.show()
     form.set_model(FACTS)
+    form.set_unfolded(["scheduler", "sampling", "model"])
     return form
+
+
+def rows(form: SettingsPanel) -> dict[str, bool]:
+    """By policy, whether it can be chosen."""
+    box, enabled = form.exits.policy, Qt.ItemFlag.ItemIsEnabled
+    found = range(box.count())
+    return {box.itemData(row): bool(box.model().index(row, 0).flags() & enabled) for row in found if box.itemData(row)}
+
+
+def profiles(form: SettingsPanel) -> list[str]:
+    return [form.exits.profile.itemData(row) for row in range(form.exits.profile.count())]
+
+
+def choose_profile(form: SettingsPanel, key: str) -> None:
+    form.exits.profile.setCurrentIndex(profiles(form).index(key))
+    form.exits.profile.activated.emit(form.exits.profile.currentIndex())
+
+
+def test_that_every_member_of_the_cores_enums_is_offered() -> None:
+    assert {choice.value for choice in POLICIES} == set(Policy)
+    assert {choice.value for choice in KV_POLICIES} == set(KVPolicy)
+    assert {choice.value for choice in RECORDS} == set(Record)
+    assert {choice.value for choice in DTYPES} == {"", *DType}
 
 
 def test_that_an_untouched_form_yields_the_default_settings(form: SettingsPanel) -> None:
     assert form.settings(chat_template=True) == RunSettings()
 
 
-def test_that_entered_settings_come_out_as_they_went_in(form: SettingsPanel) -> None:
-    settings = RunSettings(
-        policy=Policy.SPECEE_T1T2,
-        threshold=0.93,
-        scheduler=SchedulerSettings(window=9, radius=1, offline_layers=3, distinct=True),
-        kv_policy=KVPolicy.HOLE,
-        max_new_tokens=77,
-        chat_template=False,
-    )
+@pytest.mark.parametrize("policy", Policy)
+def test_that_a_runs_settings_come_out_of_the_form_as_they_went_in(form: SettingsPanel, policy: Policy) -> None:
+    form.set_model(MEASURED)
+    settings = replace(FULL, policy=policy).run_settings(chat_template=False)
     form.set_settings(settings)
     assert form.settings(chat_template=False) == settings
 
 
+def test_that_everything_entered_comes_back_whatever_the_policy(form: SettingsPanel) -> None:
+    form.set_values(FULL)
+    assert form.values() == FULL
+
+
 @pytest.mark.parametrize(("value", "kept"), [(-1, 0), (12, 11), (999, 11)])
 def test_that_m_and_r_cannot_leave_the_models_range(form: SettingsPanel, value: int, kept: int) -> None:
-    form.offline.setValue(value)
-    form.radius.setValue(value)
+    form.scheduler.offline.setValue(value)
+    form.scheduler.radius.setValue(value)
     assert form.settings(True).scheduler.offline_layers == kept
     assert form.settings(True).scheduler.radius == kept
 
 
-@pytest.mark.parametrize(("value", "kept"), [(-0.5, 0.0), (1.5, 1.0), (0.25, 0.25)])
+@pytest.mark.parametrize(("value", "kept"), [(-0.5, 0.0), (1.5, 1.0), (0.25, 0.25), (0.955, 0.955)])
 def test_that_the_threshold_cannot_leave_0_to_1(form: SettingsPanel, value: float, kept: float) -> None:
-    form.threshold.setValue(value)
+    form.exits.threshold.setValue(value)
     assert form.settings(True).threshold == kept
 
 
@@ -59,64 +95,220 @@ def test_that_max_tokens_cannot_be_none_nor_beyond_the_context(form: SettingsPan
     assert form.settings(True).max_new_tokens == kept
 
 
+@pytest.mark.parametrize(("value", "kept"), [(0, 1), (5, 5), (99, 12)])
+def test_that_the_fixed_exit_layer_is_one_of_the_models(form: SettingsPanel, value: int, kept: int) -> None:
+    form.set_values(FormValues(policy=Policy.FIXED))
+    form.exits.fixed_layer.setValue(value)
+    assert form.settings(True).fixed_layer == kept
+
+
 def test_that_spin_box_and_slider_show_the_same_threshold(form: SettingsPanel) -> None:
-    form.slider.setValue(93)
-    assert form.threshold.value() == 0.93
-    form.threshold.setValue(0.07)
-    assert form.slider.value() == 7
+    form.exits.threshold.slider.setValue(93)
+    assert form.exits.threshold.value() == 0.93
+    form.exits.threshold.setValue(0.07)
+    assert form.exits.threshold.slider.value() == 7
 
 
 def test_that_a_model_without_parts_greys_specee_out_beside_the_sentence_that_says_how_to_train(
     form: SettingsPanel,
 ) -> None:
     form.set_model(BARE)
-    enabled = [bool(form.policy.model().index(row, 0).flags().value & 32) for row in range(form.policy.count())]
-    assert enabled == [False, False, True]
+    enabled = {policy for policy, can in rows(form).items() if can}
+    assert enabled == {Policy.DENSE, Policy.CALM, Policy.FIXED, Policy.ORACLE, Policy.CUSTOM}
     assert form.settings(True).policy is Policy.DENSE
-    assert form.policy_note.isVisible()
-    assert "Train it with “specee-viewer train”." in form.policy_note.text()
+    assert form.exits.policy_note.isVisible()
+    assert "Train it with “specee-viewer train”." in form.exits.policy_note.text()
     form.set_model(FACTS)
     assert form.settings(True).policy is Policy.SPECEE_T1T2
-    assert not form.policy_note.isVisible()
+    assert not form.exits.policy_note.isVisible()
 
 
-@pytest.mark.parametrize(
-    ("policy", "threshold", "scheduler"),
-    [(Policy.DENSE, False, False), (Policy.SPECEE_T1, True, False), (Policy.SPECEE_T1T2, True, True)],
-)
-def test_that_only_what_the_policy_uses_can_be_edited(
-    form: SettingsPanel, policy: Policy, threshold: bool, scheduler: bool
+def test_that_adainfer_can_be_chosen_once_its_classifiers_are_trained(form: SettingsPanel) -> None:
+    assert not rows(form)[Policy.ADAINFER_SVM]
+    form.set_model(MEASURED)
+    assert rows(form)[Policy.ADAINFER_SVM]
+    assert rows(form)[Policy.ADAINFER_CRF]
+
+
+SHOWN = {
+    Policy.DENSE: set[str](),
+    Policy.SPECEE_T1: {"threshold", "profile", "kv_policy"},
+    Policy.SPECEE_T1T2: {"threshold", "profile", "kv_policy", "scheduler"},
+    Policy.CALM: {"confidence", "kv_policy"},
+    Policy.FIXED: {"fixed_layer", "kv_policy"},
+    Policy.ORACLE: {"kv_policy"},
+    Policy.ADAINFER_SVM: {"kv_policy"},
+    Policy.ADAINFER_CRF: {"kv_policy"},
+    Policy.CUSTOM: {"own", "threshold", "kv_policy", "scheduler"},
+}
+
+
+@pytest.mark.parametrize("policy", Policy)
+def test_that_only_what_the_policy_uses_is_shown(form: SettingsPanel, policy: Policy) -> None:
+    form.set_model(MEASURED)
+    form.set_values(replace(FULL, policy=policy))
+    exits = form.exits
+    inputs: dict[str, QWidget] = {
+        "threshold": exits.threshold,
+        "confidence": exits.confidence,
+        "profile": exits.profile,
+        "fixed_layer": exits.fixed_layer,
+        "own": exits.own,
+        "kv_policy": exits.kv_policy,
+        "scheduler": form.scheduler,
+    }
+    assert {name for name, widget in inputs.items() if widget.isVisible()} == SHOWN[policy]
+    assert form.sampling.temperature.isEnabled() == policy.samples
+    assert form.sampling.note.isVisible() != policy.samples
+
+
+def test_that_top_p_and_seed_matter_only_where_tokens_are_drawn(form: SettingsPanel) -> None:
+    assert form.sampling.temperature.text() == "greedy"
+    assert not form.sampling.seed.isEnabled()
+    form.sampling.temperature.setValue(0.8)
+    form.sampling.seed.setText("12345678901")
+    assert form.settings(True).sampling == SamplingSettings(0.8, 1.0, 12345678901)
+    form.sampling.seed.clear()
+    assert form.settings(True).sampling.seed == 0
+
+
+def test_that_a_policy_without_a_file_is_refused_in_the_form(form: SettingsPanel) -> None:
+    form.set_values(FormValues(policy=Policy.CUSTOM))
+    with pytest.raises(UserError):
+        form.settings(True)
+    assert "FILE.py:Class" in form.note.text()
+    form.exits.own.setValue("mine.py:Mine")
+    assert not form.note.isVisible()
+    assert form.settings(True).custom == "mine.py:Mine"
+
+
+def test_that_audit_says_what_it_costs_and_gives(form: SettingsPanel) -> None:
+    assert not form.audit_note.isVisible()
+    form.record.setCurrentIndex(form.record.findData(Record.AUDIT.value))
+    assert "Slower" in form.audit_note.text()
+    assert form.settings(True).record is Record.AUDIT
+
+
+# Profiles
+
+
+def test_that_a_fresh_form_takes_the_models_recommendation(form: SettingsPanel) -> None:
+    form.set_model(MEASURED)
+    assert form.exits.profile.currentText() == "recommended"
+    assert form.settings(True).threshold == 0.95
+    assert "99.2% agreement, mean exit 11.4 of 12" in form.exits.measured.text()
+
+
+def test_that_without_a_recommendation_a_fresh_form_takes_the_papers_values(form: SettingsPanel) -> None:
+    assert form.exits.profile.currentText() == PAPER
+    assert form.values().profile == FOLLOW_MODEL  # the next model may have one
+
+
+def test_that_choosing_a_profile_enters_its_values_and_shows_its_figures(form: SettingsPanel) -> None:
+    form.set_model(MEASURED)
+    form.scheduler.window_n.setValue(9)
+    choose_profile(form, PAPER)
+    assert form.settings(True).threshold == 0.5
+    assert form.settings(True).scheduler == SchedulerSettings()
+    assert "83.6% agreement" in form.exits.measured.text()
+
+
+def test_that_a_changed_value_makes_the_profile_custom_and_changing_it_back_names_it_again(
+    form: SettingsPanel,
 ) -> None:
-    form.set_settings(RunSettings(policy=policy))
-    assert form.threshold.isEnabled() == form.kv_policy.isEnabled() == threshold
-    assert form.window_n.isEnabled() == form.distinct.isEnabled() == scheduler
+    form.set_model(MEASURED)
+    form.exits.threshold.setValue(0.9)
+    assert form.exits.profile.currentText() == CUSTOM
+    assert "Not measured" in form.exits.measured.text()
+    form.exits.threshold.setValue(0.95)
+    assert form.exits.profile.currentText() == "recommended"
+    form.scheduler.distinct.setChecked(True)
+    assert form.exits.profile.currentText() == CUSTOM
+
+
+def test_that_a_users_own_values_outlast_another_model(form: SettingsPanel) -> None:
+    form.exits.threshold.setValue(0.83)
+    form.set_model(MEASURED)
+    assert form.exits.threshold.value() == 0.83
+    assert form.exits.profile.currentText() == CUSTOM
+
+
+def test_that_calms_confidence_is_no_part_of_a_profile(form: SettingsPanel) -> None:
+    form.set_model(MEASURED)
+    form.set_settings(RunSettings(policy=Policy.CALM, threshold=0.31))
+    form.set_settings(RunSettings(policy=Policy.SPECEE_T1T2, threshold=0.95))
+    assert form.exits.profile.currentText() == "recommended"
+    assert form.values().confidence == 0.31
+
+
+# Loading
 
 
 def test_that_dtype_and_threads_ask_for_a_reload(form: SettingsPanel, qtbot: QtBot) -> None:
-    form.set_load_options(None, None)
-    assert not form.note.isVisible()
-    form.dtype.setCurrentIndex(2)
-    form.threads.setValue(1)
-    assert form.load_options() == (DType.BFLOAT16, 1)
-    assert "Reload" in form.note.text()
+    form.set_load_options(LoadOptions())
+    assert not form.model.note.isVisible()
+    form.model.dtype.setCurrentIndex(form.model.dtype.findData(DType.BFLOAT16.value))
+    form.model.threads.setValue(1)
+    assert form.load_options() == LoadOptions(DType.BFLOAT16, 1)
+    assert "Reload" in form.model.note.text()
     with qtbot.waitSignal(form.reload_requested, timeout=1000):
-        form.reload.click()
-    form.set_load_options(DType.BFLOAT16, 1)
-    assert form.note.text() == ""
+        form.model.reload.click()
+    form.set_load_options(LoadOptions(DType.BFLOAT16, 1))
+    assert form.model.note.text() == ""
+
+
+def test_that_only_devices_that_are_there_are_offered(form: SettingsPanel) -> None:
+    box = form.model.device
+    assert ([box.itemText(row) for row in range(box.count())], box.isEnabled()) == (["cpu"], False)
+    form.set_model(replace(FACTS, devices=("cpu", "cuda")))
+    assert ([box.itemText(row) for row in range(box.count())], box.isEnabled()) == (["cpu", "cuda", "auto"], True)
+    form.set_load_options(LoadOptions(device="cuda"))
+    form.set_model(replace(FACTS, devices=("cpu", "cuda")))
+    assert form.load_options().device == "cuda"
 
 
 def test_that_a_run_under_way_keeps_the_model_from_being_reloaded(form: SettingsPanel) -> None:
     form.set_running(True)
-    assert not form.reload.isEnabled()
+    assert not form.model.reload.isEnabled()
     form.set_running(False)
-    assert form.reload.isEnabled()
+    assert form.model.reload.isEnabled()
 
 
-def test_that_what_the_model_cannot_do_is_refused_in_the_form(
-    form: SettingsPanel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    form.offline.setMaximum(50)  # as a range that does not fit would let through
-    form.offline.setValue(40)
+def test_that_what_the_model_cannot_do_is_refused_in_the_form(form: SettingsPanel) -> None:
+    form.scheduler.offline.setMaximum(50)  # as a range that does not fit would let through
+    form.scheduler.offline.setValue(40)
     with pytest.raises(UserError, match="offline layers M is 40"):
         form.settings(True)
     assert "offline layers M is 40" in form.note.text()
+
+
+# Looks
+
+
+@pytest.mark.parametrize("facts", [MEASURED, BARE])
+def test_that_no_input_is_cut_off_in_a_narrow_dock(qtbot: QtBot, facts: ModelFacts) -> None:
+    area, form = QScrollArea(), SettingsPanel()
+    qtbot.addWidget(area)
+    area.setWidgetResizable(True)
+    area.setWidget(form)
+    area.resize(268, 500)
+    area.show()
+    form.set_model(facts)
+    form.set_unfolded(["scheduler", "sampling", "model"])
+    for policy in Policy:
+        form.set_values(replace(FULL, policy=policy))
+        form.layout().activate()
+        assert form.minimumSizeHint().width() <= area.viewport().width(), policy
+
+
+def test_that_tab_goes_from_top_to_bottom(form: SettingsPanel) -> None:
+    visited: list[Any] = []
+    widget = form.exits.policy.nextInFocusChain()
+    while widget is not form.exits.policy:
+        visited.append(widget)
+        widget = widget.nextInFocusChain()
+    inputs = [form.exits.profile, form.exits.threshold.spin, form.exits.kv_policy, form.record, form.max_tokens]
+    folds = [form.folds[0].header, form.scheduler.window_n, form.folds[1].header, form.sampling.temperature]
+    folds += [form.sampling.stop, form.folds[2].header, form.model.dtype, form.model.reload, form.model.parts]
+    places = [visited.index(one) for one in [*inputs, *folds]]
+    assert places == sorted(places)

@@ -1,0 +1,181 @@
+"""What the settings form holds, and what of it a run gets: only what the chosen policy uses."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from core.config import KVPolicy, Policy, Record, RunSettings, SamplingSettings, SchedulerSettings
+from core.errors import UserError
+
+FOLLOW_MODEL = "recommended"
+"""The profile that takes each model's own recommendation; the paper's values where a model has none."""
+MOST = 1_000_000
+"""Of tokens or layers; a larger number in a settings file is a mistake."""
+
+
+class Input(StrEnum):
+    """An input that some policies use and others do not."""
+
+    THRESHOLD = "threshold"
+    CONFIDENCE = "confidence"
+    SCHEDULER = "scheduler"
+    FIXED_LAYER = "fixed layer"
+    CUSTOM = "custom"
+    KV_POLICY = "kv policy"
+    SAMPLING = "sampling"
+
+
+_EXITS = frozenset({Input.KV_POLICY})
+_USES: Mapping[Policy, frozenset[Input]] = {
+    Policy.DENSE: frozenset(),
+    Policy.SPECEE_T1: _EXITS | {Input.THRESHOLD},
+    Policy.SPECEE_T1T2: _EXITS | {Input.THRESHOLD, Input.SCHEDULER},
+    Policy.CALM: _EXITS | {Input.CONFIDENCE},
+    Policy.FIXED: _EXITS | {Input.FIXED_LAYER},
+    Policy.CUSTOM: _EXITS | {Input.CUSTOM, Input.THRESHOLD, Input.SCHEDULER},
+}
+
+
+def uses(policy: Policy) -> frozenset[Input]:
+    """The inputs that decide a run of this policy. A class of the user's own is given them all and may read any."""
+    sampling = {Input.SAMPLING} if policy.samples else set()
+    return _USES.get(policy, _EXITS) | sampling
+
+
+@dataclass(frozen=True, slots=True)
+class FormValues:
+    """Everything that is entered, whether the chosen policy uses it or not."""
+
+    policy: Policy = Policy.SPECEE_T1T2
+    profile: str = FOLLOW_MODEL
+    """Key of the profile that `threshold` and `scheduler` come from."""
+    threshold: float = 0.5
+    """Of the predictors' scores."""
+    confidence: float = 0.9
+    """CALM's threshold, of the likeliest token's probability: another quantity than a score, hence kept apart."""
+    scheduler: SchedulerSettings = field(default_factory=SchedulerSettings)
+    fixed_layer: int = 1
+    custom: str = ""
+    kv_policy: KVPolicy = KVPolicy.RECOMPUTE
+    record: Record = Record.LIVE
+    sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    stop: tuple[str, ...] = ()
+    max_new_tokens: int = 128
+
+    def run_settings(self, chat_template: bool) -> RunSettings:
+        """The settings of a run; what the policy does not use keeps its default.
+
+        Raises:
+            UserError: they do not make a run, as a class of the user's own that is not named.
+        """
+        used, chosen = uses(self.policy), dict[str, Any]()
+        for given in (Input.SCHEDULER, Input.FIXED_LAYER, Input.CUSTOM, Input.KV_POLICY):
+            if given in used:
+                name = given.value.replace(" ", "_")
+                chosen[name] = getattr(self, name)
+        if used & {Input.THRESHOLD, Input.CONFIDENCE}:
+            chosen["threshold"] = self.confidence if Input.CONFIDENCE in used else self.threshold
+        if Input.SAMPLING in used and self.sampling.temperature > 0:  # greedy decoding draws nothing
+            chosen["sampling"] = self.sampling
+        return RunSettings(
+            policy=self.policy,
+            max_new_tokens=self.max_new_tokens,
+            chat_template=chat_template,
+            record=self.record,
+            stop=self.stop,
+            **chosen,
+        )
+
+    def taking(self, settings: RunSettings) -> FormValues:
+        """These values with those of `settings` that its policy uses."""
+        used = uses(settings.policy)
+        taken = replace(
+            self,
+            policy=settings.policy,
+            record=settings.record,
+            stop=settings.stop,
+            max_new_tokens=settings.max_new_tokens,
+            kv_policy=settings.kv_policy if Input.KV_POLICY in used else self.kv_policy,
+            scheduler=settings.scheduler if Input.SCHEDULER in used else self.scheduler,
+            fixed_layer=settings.fixed_layer if Input.FIXED_LAYER in used else self.fixed_layer,
+            custom=settings.custom if Input.CUSTOM in used else self.custom,
+            sampling=settings.sampling if Input.SAMPLING in used else self.sampling,
+        )
+        if Input.CONFIDENCE in used:
+            return replace(taken, confidence=settings.threshold)
+        return replace(taken, threshold=settings.threshold) if Input.THRESHOLD in used else taken
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; `from_json` reads them back."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: object) -> FormValues:
+        """What `to_json` wrote. Each value that is missing, of another kind or out of range is the default."""
+        if not isinstance(stored, dict):
+            return cls()
+        found = {}
+        for name, read in _READ.items():
+            with contextlib.suppress(KeyError, TypeError, ValueError, UserError):
+                found[name] = read(stored[name])
+        return cls(**found)
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int:  # a bool is none
+        raise TypeError(value)
+    return value
+
+
+def _positive(value: object) -> int:
+    if not 1 <= _whole(value) <= MOST:
+        raise ValueError(value)
+    return _whole(value)
+
+
+def _number(value: object) -> float:
+    if not isinstance(value, int | float):
+        raise TypeError(value)
+    return float(value)
+
+
+def _share(value: object) -> float:
+    if not 0 <= _number(value) <= 1:
+        raise ValueError(value)
+    return _number(value)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _scheduler(value: Mapping[str, object]) -> SchedulerSettings:
+    window, radius, layers = (_whole(value[name]) for name in ("window", "radius", "offline_layers"))
+    return SchedulerSettings(window, radius, layers, value["distinct"] is True)
+
+
+def _sampling(value: Mapping[str, object]) -> SamplingSettings:
+    return SamplingSettings(_number(value["temperature"]), _number(value["top_p"]), _whole(value["seed"]))
+
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "policy": Policy,
+    "profile": _text,
+    "threshold": _share,
+    "confidence": _share,
+    "scheduler": _scheduler,
+    "fixed_layer": _positive,
+    "custom": _text,
+    "kv_policy": KVPolicy,
+    "record": Record,
+    "sampling": _sampling,
+    "stop": lambda values: tuple(text for text in map(_text, values) if text),
+    "max_new_tokens": _positive,
+}
