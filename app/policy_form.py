@@ -112,7 +112,7 @@ class PolicyForm(QWidget):
         self.confidence = ThresholdField(
             usual.confidence,
             "Confidence",
-            "A token leaves where the likeliest token's probability, 0 to 1, is above this (CALM, Schuster et al., 2022)",
+            "A token leaves where the likeliest token's probability, 0 to 1, is above this (Schuster et al., 2022)",
         )
         self.fixed_layer = spin(1, 1000, usual.fixed_layer, "Exit layer", "How many layers every token runs, 1 to L")
         self._of_depth = labelled("", "muted")
