@@ -80,6 +80,16 @@ class DType(StrEnum):
     FLOAT32 = "float32"
     BFLOAT16 = "bfloat16"
     FLOAT16 = "float16"
+    INT8 = "int8"
+    """Weights of eight bits with a scale a row, through torchao; activations in the device's fastest format."""
+
+    @property
+    def activations(self) -> str | None:
+        """torch's name for the number format of hidden states, K/V and the weights that are not packed.
+
+        None for int8, which leaves it to the device.
+        """
+        return None if self is DType.INT8 else self.value
 
 
 @dataclass(frozen=True, slots=True)

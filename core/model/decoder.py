@@ -41,6 +41,17 @@ def product(x: Tensor, weight: Weight, bias: Tensor | None = None) -> Tensor:
     return F.linear(x, weight, bias) if isinstance(weight, Tensor) else weight(x)
 
 
+class Fused:
+    """Products of the same rows by several weights, side by side as one."""
+
+    def __init__(self, parts: Sequence[Linear]) -> None:
+        self._parts = parts
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Rows [..., in] to rows [..., sum of the parts' out]."""
+        return torch.cat([part(x) for part in self._parts], -1)
+
+
 class FusedLayers(Protocol):
     """All layers in another form than `LayerWeights`, each run at once by one piece of code (`core.model.native`)."""
 
@@ -110,11 +121,11 @@ class Decoder:
     def __init__(
         self,
         config: ModelConfig,
-        weights: Mapping[str, Tensor],
+        weights: Mapping[str, Weight],
         dtype: torch.dtype,
         place: torch.device | Placement,
     ) -> None:
-        """Take over weights under their Hugging Face names.
+        """Take over weights under their Hugging Face names; those of a layer's products may be packed.
 
         Raises:
             UserError: a weight is missing or has another shape than the config says.
@@ -206,12 +217,12 @@ class Decoder:
 class _Taker:
     """Fetches weights by name, checks their shape, and converts them."""
 
-    def __init__(self, weights: Mapping[str, Tensor], dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(self, weights: Mapping[str, Weight], dtype: torch.dtype, device: torch.device) -> None:
         self._weights, self._dtype, self._device = weights, dtype, device
 
     def __call__(self, name: str, *shape: int) -> Tensor:
         weight = self._weights.get(name)
-        if weight is None:
+        if not isinstance(weight, Tensor):
             raise UserError(f"The model lacks the weight {name}; download it again.")
         if tuple(weight.shape) != shape:
             raise UserError(
@@ -220,27 +231,43 @@ class _Taker:
             )
         return weight.to(self._device, self._dtype)
 
-    def fused(self, names: Sequence[str], outs: Sequence[int], *rest: int) -> Tensor:
-        return torch.cat([self(name, out, *rest) for name, out in zip(names, outs, strict=True)])
+    def product(
+        self, names: Sequence[str], outs: Sequence[int], size: int, biased: bool
+    ) -> tuple[Weight, Tensor | None]:
+        """The weights of products of the same rows as one, and their bias; packed ones bring their own."""
+        found = [self._weights.get(f"{name}.weight") for name in names]
+        packed = [weight for weight in found if weight is not None and not isinstance(weight, Tensor)]
+        if packed:
+            return (packed[0] if len(packed) == 1 else Fused(packed)), None
+        weight = self._joined([f"{name}.weight" for name in names], outs, size)
+        return weight, self._joined([f"{name}.bias" for name in names], outs) if biased else None
+
+    def _joined(self, names: Sequence[str], outs: Sequence[int], *rest: int) -> Tensor:
+        parts = [self(name, out, *rest) for name, out in zip(names, outs, strict=True)]
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 def _layer_weights(take: _Taker, config: ModelConfig, index: int) -> LayerWeights:
     d, size = config.hidden, config.head_dim
     prefix = f"model.layers.{index}."
     attention = prefix + "self_attn."
-    outs = [config.heads * size, config.kv_heads * size, config.kv_heads * size]
+    q, kv = config.heads * size, config.kv_heads * size
     biased = config.attention_bias
+    qkv, qkv_bias = take.product([f"{attention}{name}_proj" for name in "qkv"], [q, kv, kv], d, biased)
     out_biased = biased and config.architecture != "Qwen2ForCausalLM"
+    out, out_bias = take.product([attention + "o_proj"], [d], q, out_biased)
+    gate_up, _ = take.product([prefix + f"mlp.{name}_proj" for name in ("gate", "up")], [config.mlp] * 2, d, False)
+    down, _ = take.product([prefix + "mlp.down_proj"], [d], config.mlp, False)
     return LayerWeights(
         attention_norm=take(prefix + "input_layernorm.weight", d),
-        qkv=take.fused([attention + f"{name}_proj.weight" for name in "qkv"], outs, d),
-        qkv_bias=take.fused([attention + f"{name}_proj.bias" for name in "qkv"], outs) if biased else None,
+        qkv=qkv,
+        qkv_bias=qkv_bias,
         q_norm=take(attention + "q_norm.weight", size) if config.qk_norm else None,
         k_norm=take(attention + "k_norm.weight", size) if config.qk_norm else None,
-        out=take(attention + "o_proj.weight", d, config.heads * size),
-        out_bias=take(attention + "o_proj.bias", d) if out_biased else None,
+        out=out,
+        out_bias=out_bias,
         mlp_norm=take(prefix + "post_attention_layernorm.weight", d),
-        gate_up=take.fused([prefix + f"mlp.{name}_proj.weight" for name in ("gate", "up")], [config.mlp] * 2, d),
-        down=take(prefix + "mlp.down_proj.weight", d, config.mlp),
+        gate_up=gate_up,
+        down=down,
         rotates=config.rotary[index],
     )

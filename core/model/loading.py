@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
 from core.config import DType
 from core.errors import UserError
+from core.memory import is_shortage, readable, shortage
 from core.model.config import ModelConfig, read_config
 from core.model.decoder import Decoder
+from core.model.devices import check_format, fastest_dtype, find_device, free_on
 from core.model.fingerprint import fingerprint
 from core.model.folders import model_name
+from core.model.int8 import to_int8
+from core.model.placement import AUTO, Placement, on_one, piece_bytes, plan
+from core.model.quantised import load_quantised, quantisation
 from core.model.tokens import Tokenizer, load_tokenizer
 from core.model.weights import tensors, weight_files
 from core.progress import Progress, Report, check, quiet
 from core.trace.events import ModelInfo
 
-PROBE_ROWS, PROBE_SIZE, PROBE_ROUNDS = 4, 512, 5
-"""The product that decides between bfloat16 and float32: [4, 512] by [512, 2048], best of 5."""
+_RELIEF = "close other programs, choose bfloat16, or take a smaller model"
 
 
 @dataclass(frozen=True)
@@ -54,27 +55,79 @@ def load_model(
 
     Args:
         dtype: None chooses by what the device does fastest, see `fastest_dtype`.
-        device: as torch writes it: "cpu", "cuda", "cuda:1", "mps".
+        device: as torch writes it: "cpu", "cuda", "cuda:1", "mps"; or "auto", which fills one after another.
         threads: how many torch may use from now on, in the whole process; None leaves that alone.
 
     Raises:
         Cancelled: `cancel` was set.
         UserError: no such device, files that are missing or damaged, an unsupported architecture, too little memory.
     """
-    place = _device(device)
+    first = find_device(device)
     if threads is not None:
         _set_threads(threads)
     report(Progress("Reading the model's files"))
-    config = read_config(folder)
+    config, method = read_config(folder), quantisation(folder)
     tokenizer = load_tokenizer(folder)
     mark = fingerprint(folder, config)
-    chosen = dtype or fastest_dtype(place)
+    chosen = dtype or fastest_dtype(first)
+    _check_choice(chosen, method, folder)
+    compute: torch.dtype = getattr(torch, chosen.activations or fastest_dtype(first).value)
+    check_format(first, compute)
+    place = _placement(folder, config, chosen, compute, first if device != AUTO else None)
     with _memory_explained(folder):
-        weights = read_weights(folder, report, cancel)
-        check(cancel)
-        report(Progress("Preparing the layers"))
-        decoder = Decoder(config, weights, getattr(torch, chosen.value), place)
-    return LoadedModel(_info(folder, config, mark, chosen, place), config, decoder, tokenizer)
+        if method:
+            decoder = load_quantised(folder, method, config, compute, place)
+        else:
+            decoder = _decoder(folder, config, chosen, compute, place, report, cancel)
+    shown = f"{method}, {chosen.value}" if method else chosen.value
+    return LoadedModel(_info(folder, config, mark, shown, place), config, decoder, tokenizer)
+
+
+def _check_choice(chosen: DType, method: str | None, folder: Path) -> None:
+    if method and chosen is DType.INT8:
+        raise UserError(
+            f"{model_name(folder)} is already quantised, by {method}; choose a floating-point dtype for what is "
+            f"computed with it, instead of {chosen.value}."
+        )
+
+
+def _placement(
+    folder: Path, config: ModelConfig, chosen: DType, compute: torch.dtype, device: torch.device | None
+) -> Placement:
+    """All on `device`, if it has room, or where accelerate puts it.
+
+    Raises:
+        UserError: it does not fit.
+    """
+    itemsize = 1 if chosen is DType.INT8 else compute.itemsize
+    sizes = piece_bytes(tensors(weight_files(folder)), config, itemsize)
+    if device is None:
+        return plan(sizes, config, compute.itemsize)
+    free = free_on(device)
+    if free is not None and sizes.total > free:
+        raise UserError(
+            f"There is not enough memory to load {model_name(folder)}: it takes {readable(sizes.total)} in "
+            f"{chosen.value}, and {readable(free)} are free on {device}; {_RELIEF}."
+        )
+    return on_one(device, config.depth)
+
+
+def _decoder(
+    folder: Path,
+    config: ModelConfig,
+    chosen: DType,
+    compute: torch.dtype,
+    place: Placement,
+    report: Report,
+    cancel: threading.Event | None,
+) -> Decoder:
+    weights = read_weights(folder, report, cancel)
+    check(cancel)
+    report(Progress("Preparing the layers"))
+    decoder = Decoder(config, weights, compute, place)
+    if chosen is DType.INT8:
+        to_int8(decoder)
+    return decoder
 
 
 def read_weights(folder: Path, report: Report = quiet, cancel: threading.Event | None = None) -> dict[str, Tensor]:
@@ -97,42 +150,7 @@ def read_weights(folder: Path, report: Report = quiet, cancel: threading.Event |
     return weights
 
 
-def fastest_dtype(device: torch.device) -> DType:
-    """bfloat16 where it is measured to be faster than float32, else float32.
-
-    A CPU without bfloat16 units widens every weight first and crawls; whether it has them is found by a product that
-    takes some hundredths of a second, once for each device.
-    """
-    return _fastest_dtype(str(device))
-
-
-@functools.cache
-def _fastest_dtype(device: str) -> DType:
-    if device.startswith("mps"):
-        return DType.FLOAT16
-    if device.startswith("cuda"):
-        return DType.BFLOAT16 if torch.cuda.is_bf16_supported(including_emulation=False) else DType.FLOAT16
-    brief, wide = _probe(torch.bfloat16), _probe(torch.float32)
-    # Taken in turns and by the shortest time, so that other work on the machine does not decide.
-    times = [(brief(), wide()) for _ in range(PROBE_ROUNDS)]
-    return DType.BFLOAT16 if min(a for a, _ in times) < min(b for _, b in times) else DType.FLOAT32
-
-
-def _probe(dtype: torch.dtype) -> Callable[[], float]:
-    """Something that runs the probe's product on the CPU and tells its seconds."""
-    x = torch.ones(PROBE_ROWS, PROBE_SIZE, dtype=dtype)
-    weight = torch.ones(4 * PROBE_SIZE, PROBE_SIZE, dtype=dtype)
-
-    def run() -> float:
-        start = time.perf_counter()
-        with torch.inference_mode():
-            F.linear(x, weight)
-        return time.perf_counter() - start
-
-    return run
-
-
-def _info(folder: Path, config: ModelConfig, mark: str, dtype: DType, device: torch.device) -> ModelInfo:
+def _info(folder: Path, config: ModelConfig, mark: str, dtype: str, place: Placement) -> ModelInfo:
     return ModelInfo(
         name=model_name(folder),
         fingerprint=mark,
@@ -141,23 +159,10 @@ def _info(folder: Path, config: ModelConfig, mark: str, dtype: DType, device: to
         hidden_size=config.hidden,
         vocabulary=config.vocabulary,
         context=config.context,
-        dtype=dtype.value,
-        device=str(device),
+        dtype=dtype,
+        device=str(place),
         threads=torch.get_num_threads(),
     )
-
-
-def _device(name: str) -> torch.device:
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise UserError(f"{name!r} is no device that torch knows; choose cpu, cuda or mps.") from error
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if not there.get(device.type, False):
-        raise UserError(f"This machine, or this build of torch, has no device {name}; choose cpu.")
-    if device.type == "cuda" and device.index is not None and device.index >= torch.cuda.device_count():
-        raise UserError(f"This machine has no {name}; it has {torch.cuda.device_count()} CUDA device(s), from cuda:0.")
-    return device
 
 
 def _set_threads(threads: int) -> None:
@@ -170,10 +175,9 @@ def _set_threads(threads: int) -> None:
 def _memory_explained(folder: Path) -> Iterator[None]:
     try:
         yield
-    except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError | torch.OutOfMemoryError) and "memory" not in str(error):
+    except (MemoryError, RuntimeError, OSError) as error:
+        if not is_shortage(error):
             raise
         raise UserError(
-            f"There is not enough memory to load {model_name(folder)}; close other programs, choose bfloat16, or take "
-            "a smaller model."
+            f"There is not enough memory to load {model_name(folder)}{shortage(error)}; {_RELIEF}."
         ) from error

@@ -122,14 +122,19 @@ def _convert_backend(folder: Path) -> Backend:
 
 
 def _end_ids(folder: Path, settings: dict[str, Any], backend: Backend) -> frozenset[int]:
-    """Every end that the generation config, the config and the tokenizer name."""
-    ends: set[int] = set()
-    for name in ("generation_config.json", "config.json"):
-        value = _read_object(folder / name).get("eos_token_id")
-        ends.update(one for one in (value if isinstance(value, list) else [value]) if isinstance(one, int))
+    """Every end that the generation config, the config and the tokenizer name, however they differ.
+
+    What no token can have is passed over: an id below 0 or beyond the vocabulary, or something that is no whole
+    number. The model cannot emit it, so it can end nothing; where no end is left, length and stop strings do.
+    """
+    config = _read_object(folder / "config.json")
+    named = [_read_object(folder / "generation_config.json").get("eos_token_id"), config.get("eos_token_id")]
     text = _token_text(settings.get("eos_token"))
-    named = None if text is None else backend.token_to_id(text)
-    return frozenset(ends | (set() if named is None else {named}))
+    named.append(None if text is None else backend.token_to_id(text))
+    ids = [one for value in named for one in (value if isinstance(value, list) else [value])]
+    size = config.get("vocab_size")
+    beyond = size if type(size) is int else backend.get_vocab_size()
+    return frozenset(one for one in ids if type(one) is int and 0 <= one < beyond)
 
 
 def _template(folder: Path, settings: dict[str, Any]) -> ChatTemplate | None:

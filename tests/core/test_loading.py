@@ -12,10 +12,11 @@ from safetensors.torch import load_file, save_file
 
 from core.config import DType
 from core.errors import UserError
-from core.model import loading
+from core.model import devices, loading
 from core.model.config import read_config
+from core.model.devices import check_format, fastest_dtype
 from core.model.fingerprint import fingerprint
-from core.model.loading import fastest_dtype, load_model, read_weights
+from core.model.loading import load_model, read_weights
 from core.progress import Cancelled, Progress
 from tests.tiny import make_tiny_model
 
@@ -59,7 +60,7 @@ def test_that_a_loaded_model_tells_what_it_is(folder: Path) -> None:
     assert model.info.fingerprint == mark(folder)
 
 
-@pytest.mark.parametrize("dtype", list(DType))
+@pytest.mark.parametrize("dtype", [d for d in DType if d.activations == d.value])
 def test_that_weights_take_the_dtype_that_is_asked_for(folder: Path, dtype: DType) -> None:
     decoder = load_model(folder, dtype=dtype, threads=1).decoder
     assert decoder.embedding.dtype == decoder.layers[0].qkv.dtype == getattr(torch, dtype.value)
@@ -112,8 +113,19 @@ def test_that_a_missing_weight_is_named(folder: Path) -> None:
         load_model(folder)
 
 
-@pytest.mark.parametrize(("device", "sentence"), [("warp", "no device that torch knows"), ("meta", "choose cpu")])
-def test_that_a_device_that_is_not_there_is_refused(folder: Path, device: str, sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("device", "sentence"),
+    [
+        ("warp", r"'warp' is no device that torch knows; choose cuda:0, cuda:1, cpu or auto"),
+        ("meta", r"has no device meta; choose cuda:0, cuda:1, cpu or auto"),
+        ("cuda:2", r"has no device cuda:2; choose cuda:0"),
+        ("mps", r"has no device mps; choose cuda:0"),
+    ],
+)
+def test_that_a_device_that_is_not_there_is_refused_with_those_that_are(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, device: str, sentence: str
+) -> None:
+    monkeypatch.setattr(devices, "devices", lambda: ["cuda:0", "cuda:1", "cpu"])
     with pytest.raises(UserError, match=sentence):
         load_model(folder, device=device)
 
@@ -133,6 +145,39 @@ def test_that_too_little_memory_is_one_sentence(
     monkeypatch.setattr(loading, "load_file", run_out)
     with pytest.raises(UserError, match="not enough memory to load tiny"):
         load_model(folder)
+
+
+def test_that_a_model_larger_than_the_free_memory_is_refused_before_it_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "free_on", lambda device: 10_000)
+    monkeypatch.setattr(loading, "read_weights", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(UserError, match=r"load tiny: it takes \d+ KiB in float32, and 10 KiB are free on cpu; close"):
+        load_model(folder, dtype=DType.FLOAT32)
+
+
+def test_that_running_out_while_reading_says_how_much_was_asked_and_is_free(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "load_file", lambda _: torch.empty(2**55))
+    with pytest.raises(UserError, match=r"load tiny; \d+\.0 GiB more were needed at once, and \d.* are free; close"):
+        load_model(folder)
+
+
+def test_that_auto_takes_the_cpu_where_there_is_nothing_else(folder: Path) -> None:
+    if devices.devices() != ["cpu"]:
+        pytest.skip("this machine has more")
+    assert load_model(folder, dtype=DType.FLOAT32, device="auto").info.device == "cpu"
+
+
+def test_that_a_number_format_that_a_device_lacks_is_refused() -> None:
+    with pytest.raises(UserError, match=r"The device cpu does not compute in complex64; choose another dtype"):
+        check_format(torch.device("cpu"), torch.complex64)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_that_the_cpu_computes_in_every_floating_point_format(dtype: torch.dtype) -> None:
+    check_format(torch.device("cpu"), dtype)
 
 
 def test_that_loading_can_be_cancelled(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -81,6 +82,35 @@ def test_that_all_end_ids_of_configs_and_tokenizer_count(folder: Path, tokenizer
     save_tiny_tokenizer(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"eos_token_id": 7}))
     assert load_tokenizer(tmp_path).end_ids == {2, 7}
+
+
+@pytest.mark.parametrize(
+    ("generation", "config", "ends"),
+    [
+        ([2, 0], 1, {0, 1, 2}),
+        ([2, 300_000, -1], None, {2}),
+        ([2, "<|im_end|>", 1.0, True, None, [0]], 0, {0, 2}),
+        (-1, 300_000, {2}),
+        ({"id": 0}, "2", {2}),
+    ],
+)
+def test_that_of_contradictory_end_ids_all_count_that_a_token_can_have(
+    tmp_path: Path, generation: Any, config: Any, ends: set[int]
+) -> None:
+    folder = make_tiny_model(tmp_path)
+    settings = json.loads((folder / "config.json").read_text())
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": generation}))
+    (folder / "config.json").write_text(json.dumps({**settings, "eos_token_id": config}))
+    assert load_tokenizer(folder).end_ids == ends
+
+
+def test_that_a_model_whose_end_ids_are_all_impossible_has_none(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path)
+    settings = json.loads((folder / "config.json").read_text())
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [999_999]}))
+    (folder / "config.json").write_text(json.dumps({**settings, "eos_token_id": -100}))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<|not in the vocabulary|>"}))
+    assert load_tokenizer(folder).end_ids == frozenset()
 
 
 def test_that_ids_and_chat_are_those_of_transformers(folder: Path, tokenizer: Tokenizer) -> None:
