@@ -1,0 +1,189 @@
+"""The weight format `native`: the model's own 4-bit grid, multiplied as it is, one compiled function a layer.
+
+On a CPU a token's time is the time to read the weights. A model dequantised from a 4-bit GGUF lies on a grid that takes
+a sixth of float32's bytes; `core.model.native_grid` finds it again, exactly, and `core.model.native_kernels` computes
+with it in float32. So logits equal the float32 model's but for the order of additions.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+import weakref
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from core.errors import UserError
+from core.model.decoder import Decoder, LayerWeights
+from core.model.kv_cache import KVCache, Rows
+from core.model.native_grid import eight_bit_grid, four_bit_grid, gate_up_order, pack_eight_bit, pack_four_bit
+from core.model.native_team import Room, Team
+from core.progress import Progress, Report, check, quiet
+
+PRODUCTS = ("qkv", "out", "gate_up", "down")
+MESSAGE = "Packing the layers"
+
+
+def make_native(decoder: Decoder, report: Report = quiet, cancel: threading.Event | None = None) -> None:
+    """Turn a float32 decoder into one that runs packed layers, and drop its dense ones.
+
+    The LM head is packed where it lies on an 8-bit grid, and stays float32 where not.
+
+    Raises:
+        Cancelled: `cancel` was set.
+        UserError: numba is not installed, or the layers' weights are on no 4-bit grid.
+    """
+    kernels = _kernels()
+    packed = []
+    for index, layer in enumerate(decoder.layers):
+        check(cancel)
+        report(Progress(MESSAGE, index, len(decoder.layers), "layers"))
+        packed.append({name: _packed(getattr(layer, name), name, decoder.config.mlp) for name in PRODUCTS})
+    report(Progress("Compiling the native layers (once)"))
+    team = Team()
+    decoder.fused = NativeLayers(decoder, packed, kernels, team)
+    decoder.layers = []
+    head = eight_bit_grid(decoder.head_weight)
+    if head is not None:
+        decoder.head = NativeHead(pack_eight_bit(head), len(head.q), kernels, team)
+
+
+def _packed(weights: Any, name: str, mlp: int) -> Tensor:
+    rows = weights[gate_up_order(mlp)] if name == "gate_up" else weights
+    grid = four_bit_grid(rows) if mlp % 32 == 0 else None
+    if grid is None:
+        raise UserError(
+            "This model's weights are on no 4-bit grid (blocks of 32, as in GGUF's Q4_0 and Q4_1), which the format "
+            "native needs; choose float32 or bfloat16."
+        )
+    return pack_four_bit(grid)
+
+
+def _kernels() -> ModuleType:
+    try:
+        return importlib.import_module("core.model.native_kernels")
+    except ImportError as error:
+        raise UserError(
+            "The format native needs numba, which is not installed; run `pip install 'specee-viewer[native]'`, or "
+            "choose float32 or bfloat16."
+        ) from error
+
+
+class NativeLayers:
+    """A decoder's layers over packed weights; see `core.model.decoder.FusedLayers`. One thread may use it at a time."""
+
+    def __init__(self, decoder: Decoder, packed: list[dict[str, Tensor]], kernels: ModuleType, team: Team) -> None:
+        self._config, self._team = decoder.config, team
+        self._entry = kernels.layer_function()
+        """Kept, as the code lives as long as this does."""
+        self._function = int(self._entry.address)
+        self._weights = [_by_name(layer) | more for layer, more in zip(decoder.layers, packed, strict=True)]
+        self._jobs = np.zeros(decoder.config.depth, kernels.JOB)
+        self._first, self._size = self._jobs.ctypes.data, self._jobs.itemsize
+        self._x, self._y, self._holes = (self._jobs[name] for name in ("x", "y", "holes"))
+        self._room, self._most_rows, self._most_slots, self._members = Room(), 0, 0, 0
+        self._cache: Callable[[], KVCache | None] = lambda: None
+        """The cache whose entries the records point at, if it is still there."""
+        self._rows: Rows | None = None
+        self._describe()
+        team.enlist(self._jobs)
+
+    def _describe(self) -> None:
+        config, jobs = self._config, self._jobs
+        for name in ("hidden", "heads", "kv_heads", "head_dim", "mlp"):
+            jobs[name] = getattr(config, name)
+        jobs["eps"] = config.norm_eps
+        jobs["window"] = [window or 0 for window in config.windows]
+        jobs["rotates"] = config.rotary
+        for job, weights in zip(jobs, self._weights, strict=True):
+            for name, weight in weights.items():
+                job[name] = weight.data_ptr()
+
+    def layer(self, index: int, x: Tensor, rows: Rows, cache: KVCache) -> Tensor:
+        """Run one layer over hidden states [n, d], storing the rows' K/V in `cache`."""
+        y = torch.empty_like(x)
+        self._run(index, x, y, rows, cache)
+        return y
+
+    def write_kv(self, index: int, x: Tensor, rows: Rows, cache: KVCache) -> None:
+        """Store the K/V that hidden states [n, d] give in a layer, without running the layer."""
+        self._run(index, x, None, rows, cache)
+
+    def _run(self, index: int, x: Tensor, y: Tensor | None, rows: Rows, cache: KVCache) -> None:
+        x = x.contiguous()
+        if cache is not self._cache():
+            self._take_cache(cache)
+        if rows is not self._rows:
+            self._take_rows(rows)
+        self._x[index], self._y[index] = x.data_ptr(), 0 if y is None else y.data_ptr()
+        self._holes[index] = cache.has_holes[index]
+        self._team.run(self._function, self._first + index * self._size)
+
+    def _take_cache(self, cache: KVCache) -> None:
+        """Write into every layer's record where the cache's entries are."""
+        self._cache = weakref.ref(cache)
+        for name, entries in (("keys", cache.keys), ("values", cache.values), ("present", cache.present)):
+            stride = entries.stride(0) * entries.element_size()
+            self._jobs[name] = entries.data_ptr() + stride * np.arange(len(entries))
+        self._jobs["capacity"] = cache.capacity
+
+    def _take_rows(self, rows: Rows) -> None:
+        """Write into every layer's record what the layers of a pass share."""
+        self._rows, n = rows, len(rows.positions)
+        if n > self._most_rows or rows.span > self._most_slots or self._team.size > self._members:
+            self._make_room(n, rows.span)
+        for name, tensor in (("cos", rows.cos), ("sin", rows.sin), ("positions", rows.positions)):
+            self._jobs[name] = tensor.data_ptr()
+        self._jobs["rows"], self._jobs["span"] = n, rows.span
+
+    def _make_room(self, n: int, span: int) -> None:
+        """Room for so many rows, rounded up to whole groups, and slots."""
+        c, jobs = self._config, self._jobs
+        self._members = self._team.size
+        self._most_rows, self._most_slots = max(self._most_rows, n + -n % 4), max(self._most_slots, 2 * span)
+        heads = c.heads + 2 * c.kv_heads
+        widths = {"normed": c.hidden, "projected": heads * c.head_dim, "mixed": c.heads * c.head_dim, "gated": c.mlp}
+        for name, width in widths.items():
+            jobs[name] = self._room(name, self._most_rows * width)
+        own = 4 * 32 + max(self._most_slots, self._most_rows * max(widths.values()) // 32)
+        own += -own % 16
+        jobs["private"], jobs["private_size"] = self._room("private", self._members * own), 4 * own
+
+
+def _by_name(layer: LayerWeights) -> dict[str, Tensor]:
+    """The layer's vectors: norms and biases."""
+    names = ("attention_norm", "mlp_norm", "q_norm", "k_norm", "qkv_bias", "out_bias")
+    return {name: weight.contiguous() for name in names if (weight := getattr(layer, name)) is not None}
+
+
+class NativeHead:
+    """The LM head over packed weights [V, d]: a `core.model.decoder.Linear`."""
+
+    def __init__(self, packed: Tensor, outputs: int, kernels: ModuleType, team: Team) -> None:
+        self._packed, self._outputs, self._team = packed, outputs, team
+        self._entry = kernels.head_function()
+        self._function = int(self._entry.address)
+        self._job = np.zeros(1, kernels.HEAD_JOB)
+        self._room, self._members = Room(), 0
+        self._job["weights"], self._job["outputs"] = packed.data_ptr(), outputs
+        team.enlist(self._job)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Normed hidden states [n, d] to logits [n, V]."""
+        n, inputs = x.shape
+        # A group of rows is read whole.
+        x = F.pad(x, (0, 0, 0, 1)) if n % 4 == 3 else x.contiguous()
+        y = torch.empty(n, self._outputs)
+        job = self._job[0]
+        if self._team.size > self._members:
+            self._members = self._team.size
+            job["private"], job["private_size"] = self._room("private", self._members * 128), 512
+        job["x"], job["y"], job["rows"], job["inputs"] = x.data_ptr(), y.data_ptr(), n, inputs
+        self._team.run(self._function, self._job.ctypes.data)
+        return y

@@ -1,0 +1,345 @@
+"""The `native` format's compiled functions: one decoder layer, and one LM head, over packed weights.
+
+Compiled by numba, an optional dependency: import this module only through `core.model.native`. A function here is
+called with the address of one record (`JOB`, `HEAD_JOB`) by every thread of a team at once, and never touches Python.
+It computes what `core.model.decoder.run_layer` and `core.model.kv_cache` compute, in float32.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray, cfunc, from_dtype, njit, types
+
+from core.model.native_tiles import (
+    BLOCK,
+    BYTES_4BIT,
+    BYTES_8BIT,
+    LANES,
+    ask,
+    count,
+    pointer,
+    read,
+    tile4_1,
+    tile4_2,
+    tile4_4,
+    tile8_1,
+    tile8_2,
+    tile8_4,
+)
+
+ROWS = 2 * LANES
+"""Output rows of a 4-bit tile."""
+TOGETHER = 4
+"""Rows that a tile is multiplied with at once, so that its weights are unpacked once for all of them."""
+NONE = np.int64(0)
+"""The address of an array that is not there."""
+SPINS = 2000
+"""Looks at a barrier before a thread offers its core to others."""
+
+_TEAM = "counters members give_way"
+_LAYER = "hidden heads kv_heads head_dim mlp window rotates"
+_WEIGHTS = "attention_norm q_norm k_norm qkv qkv_bias out out_bias mlp_norm gate_up down"
+_CALL = "x y cos sin positions rows span keys values present holes capacity"
+_ROOM = "normed projected mixed gated private private_size"
+
+
+def _record(names: str) -> np.dtype[Any]:
+    return np.dtype([(name, np.int64) for name in names.split()] + [("eps", np.float64)])
+
+
+JOB = _record(f"{_LAYER} {_WEIGHTS} {_CALL} {_ROOM} {_TEAM}")
+"""One layer over some rows: sizes, addresses of arrays (0 for one that is not there), room to work in, the team.
+
+`counters` are two int64, zero at the start; `members` and `give_way` are C functions that tell the team's size and
+offer the core to others, 0 where one thread works alone.
+"""
+HEAD_JOB = _record(f"weights x y rows inputs outputs private private_size {_TEAM}")
+"""The LM head over some rows."""
+
+# Sums may be reordered, but a NaN must come through: no `nnan`.
+_compiled = njit(nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
+
+
+@_compiled
+def _floats(address, size):  # type: ignore[no-untyped-def]
+    return carray(pointer(address), (size,), np.float32)
+
+
+@_compiled
+def _wait(job, stage):  # type: ignore[no-untyped-def]
+    """Until the whole team has come here. Returns the next stage's number."""
+    if job.members:
+        count(job.counters + 8, 1)
+        everyone = stage * ask(job.members)
+        looks = 0
+        while read(job.counters + 8) < everyone:
+            looks += 1
+            if looks > SPINS:
+                ask(job.give_way)
+    return stage + 1
+
+
+@_compiled
+def _join(job):  # type: ignore[no-untyped-def]
+    """The thread's number in the team, and the team's size."""
+    if job.members:
+        return count(job.counters, 1), np.int64(ask(job.members))
+    return np.int64(0), np.int64(1)
+
+
+@_compiled
+def exp(x):  # type: ignore[no-untyped-def]
+    """e^x to float32's precision (Cephes' polynomial), in a form that vectorises; 0 below -87."""
+    bounded = min(max(x, np.float32(-87.0)), np.float32(88.0))
+    power = np.floor(bounded * np.float32(1.44269504) + np.float32(0.5))
+    r = bounded - power * np.float32(0.693359375) + power * np.float32(2.12194440e-4)
+    p = np.float32(1.9875691e-4)
+    p = p * r + np.float32(1.3981999e-3)
+    p = p * r + np.float32(8.3334519e-3)
+    p = p * r + np.float32(4.1665796e-2)
+    p = p * r + np.float32(1.6666665e-1)
+    p = p * r + np.float32(5.0000001e-1)
+    two = np.int32((np.int32(power) + 127) << 23).view(np.float32)
+    return (p * r * r + r + np.float32(1.0)) * two if x >= np.float32(-87.0) else np.float32(0.0)
+
+
+@_compiled
+def _normalise(x, weight, eps, y):  # type: ignore[no-untyped-def]
+    """Root-mean-square norm of one row."""
+    squares = np.float32(0.0)
+    for i in range(len(x)):
+        squares += x[i] * x[i]
+    scale = np.float32(1.0) / np.sqrt(squares / np.float32(len(x)) + eps)
+    for i in range(len(x)):
+        y[i] = x[i] * scale * weight[i]
+
+
+@_compiled
+def _norm_rows(job, source, weight, me, team):  # type: ignore[no-untyped-def]
+    size = job.hidden
+    for row in range(me, job.rows, team):
+        x, y = _floats(source + 4 * size * row, size), _floats(job.normed + 4 * size * row, size)
+        _normalise(x, _floats(weight, size), np.float32(job.eps), y)
+
+
+@_compiled
+def _sum_blocks(x, rows, inputs, sums):  # type: ignore[no-untyped-def]
+    """Sums over each block of each row, what an offset m is multiplied by."""
+    blocks = inputs // BLOCK
+    values, totals = _floats(x, rows * inputs), _floats(sums, rows * blocks)
+    for i in range(rows * blocks):
+        total = np.float32(0.0)
+        for k in range(BLOCK):
+            total += values[i * BLOCK + k]
+        totals[i] = total
+
+
+@_compiled
+def _multiply(weights, tile, x, inputs, row, rows, sums, y):  # type: ignore[no-untyped-def]
+    """One 4-bit tile times up to `TOGETHER` rows from `row` on; y gets [rows, 32]. x has room up to whole groups."""
+    blocks = inputs // BLOCK
+    place, at, sums_at = weights + tile * blocks * BYTES_4BIT, x + 4 * inputs * row, sums + 4 * blocks * row
+    if rows == 1:
+        tile4_1(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
+    elif rows == 2:
+        tile4_2(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
+    else:
+        tile4_4(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
+
+
+@_compiled
+def _private(job, me):  # type: ignore[no-untyped-def]
+    """Addresses of the thread's own room: a tile's result, and the rest."""
+    own = job.private + job.private_size * me
+    return own, own + 4 * TOGETHER * ROWS
+
+
+@_compiled
+def _project(job, weights, bias, x, inputs, y, outputs, residual, me, team):  # type: ignore[no-untyped-def]
+    """y [rows, outputs] = x [rows, inputs] times the weights, plus bias and residual where they are not 0.
+
+    The residual may be y itself.
+    """
+    own, sums = _private(job, me)
+    _sum_blocks(x, job.rows, inputs, sums)
+    tiles = (outputs + ROWS - 1) // ROWS
+    result, target = _floats(own, TOGETHER * ROWS), _floats(y, job.rows * outputs)
+    for tile in range(tiles * me // team, tiles * (me + 1) // team):
+        first, width = tile * ROWS, min(ROWS, outputs - tile * ROWS)
+        for row in range(0, job.rows, TOGETHER):
+            rows = min(TOGETHER, job.rows - row)
+            _multiply(weights, tile, x, inputs, row, rows, sums, own)
+            for r in range(rows):
+                at = (row + r) * outputs + first
+                if bias:
+                    _add(result, r * ROWS, _floats(bias, outputs), first, width)
+                if residual:
+                    _add(result, r * ROWS, _floats(residual, job.rows * outputs), at, width)
+                _copy(result, r * ROWS, target, at, width)
+
+
+@_compiled
+def _copy(source, start, target, at, width):  # type: ignore[no-untyped-def]
+    # A slice's assignment would check shapes, and the texts of that complaint take longer to compile than all else.
+    for j in range(width):
+        target[at + j] = source[start + j]
+
+
+@_compiled
+def _add(target, at, more, start, width):  # type: ignore[no-untyped-def]
+    for j in range(width):
+        target[at + j] += more[start + j]
+
+
+@_compiled
+def _gate(job, me, team):  # type: ignore[no-untyped-def]
+    """silu(gate)·up; a tile's low half are gate rows and its high half the same up rows."""
+    own, sums = _private(job, me)
+    _sum_blocks(job.normed, job.rows, job.hidden, sums)
+    tiles = job.mlp // LANES
+    result, target = _floats(own, TOGETHER * ROWS), _floats(job.gated, job.rows * job.mlp)
+    for tile in range(tiles * me // team, tiles * (me + 1) // team):
+        for row in range(0, job.rows, TOGETHER):
+            rows = min(TOGETHER, job.rows - row)
+            _multiply(job.gate_up, tile, job.normed, job.hidden, row, rows, sums, own)
+            for r in range(rows):
+                at = (row + r) * job.mlp + tile * LANES
+                for j in range(LANES):
+                    gate, up = result[r * ROWS + j], result[r * ROWS + LANES + j]
+                    target[at + j] = gate / (np.float32(1.0) + exp(-gate)) * up
+
+
+@_compiled
+def _rotate(x, cos, sin):  # type: ignore[no-untyped-def]
+    """As `core.model.rope.rotate`, in place."""
+    half = len(x) // 2
+    for j in range(half):
+        a, b = x[j], x[half + j]
+        x[j] = a * cos[j] + b * sin[j]
+        x[half + j] = b * cos[half + j] + a * sin[half + j]
+
+
+@_compiled
+def _turn(job, row, head):  # type: ignore[no-untyped-def]
+    """One head of one row: its norm where the model has one, RoPE, and for keys and values the way into the cache."""
+    size, slot = job.head_dim, carray(pointer(job.positions), (job.rows,), np.int64)[row]
+    heads = job.heads + 2 * job.kv_heads
+    x = _floats(job.projected + 4 * size * (heads * row + head), size)
+    if head >= job.heads + job.kv_heads:
+        place = job.values + 4 * size * ((head - job.heads - job.kv_heads) * job.capacity + slot)
+        _copy(x, 0, _floats(place, size), 0, size)
+        return
+    weight = job.q_norm if head < job.heads else job.k_norm
+    if weight:
+        _normalise(x, _floats(weight, size), np.float32(job.eps), x)
+    if job.rotates:
+        _rotate(x, _floats(job.cos + 4 * size * row, size), _floats(job.sin + 4 * size * row, size))
+    if head >= job.heads:
+        place = job.keys + 4 * size * ((head - job.heads) * job.capacity + slot)
+        _copy(x, 0, _floats(place, size), 0, size)
+
+
+@_compiled
+def _attend(job, row, head, scores):  # type: ignore[no-untyped-def]
+    """One query head of one row over the slots that it sees."""
+    size, own = job.head_dim, carray(pointer(job.positions), (job.rows,), np.int64)[row]
+    last = min(job.span, own + 1)
+    first = max(0, own + 1 - job.window) if job.window else 0
+    base = 4 * size * job.capacity * (head // (job.heads // job.kv_heads))
+    keys, values = _floats(job.keys + base, last * size), _floats(job.values + base, last * size)
+    there = carray(pointer(job.present), (job.capacity,), np.uint8)
+    query = _floats(job.projected + 4 * size * ((job.heads + 2 * job.kv_heads) * row + head), size)
+    y = _floats(job.mixed + 4 * size * (job.heads * row + head), size)
+    scale, top = np.float32(1.0) / np.sqrt(np.float32(size)), np.float32(-np.inf)
+    for slot in range(first, last):
+        dot = np.float32(0.0)
+        for j in range(size):
+            dot += query[j] * keys[slot * size + j]
+        scores[slot] = dot * scale if not job.holes or there[slot] else np.float32(-np.inf)
+        top = max(top, scores[slot])
+    total = np.float32(0.0)
+    for slot in range(first, last):
+        scores[slot] = exp(scores[slot] - top)
+        total += scores[slot]
+    for j in range(size):
+        y[j] = np.float32(0.0)
+    for slot in range(first, last):
+        share = scores[slot] / total
+        for j in range(size):
+            y[j] += share * values[slot * size + j]
+
+
+@_compiled
+def _note_present(job):  # type: ignore[no-untyped-def]
+    there = carray(pointer(job.present), (job.capacity,), np.uint8)
+    slots = carray(pointer(job.positions), (job.rows,), np.int64)
+    for row in range(job.rows):
+        there[slots[row]] = 1
+
+
+@_compiled
+def _run_layer(job):  # type: ignore[no-untyped-def]
+    me, team = _join(job)
+    heads, width = job.heads + 2 * job.kv_heads, job.heads * job.head_dim
+    _norm_rows(job, job.x, job.attention_norm, me, team)
+    stage = _wait(job, 1)
+    _project(job, job.qkv, job.qkv_bias, job.normed, job.hidden, job.projected, heads * job.head_dim, NONE, me, team)
+    stage = _wait(job, stage)
+    if me == 0:
+        _note_present(job)
+    for item in range(me, job.rows * heads, team):
+        _turn(job, item // heads, item % heads)
+    if not job.y:
+        return  # Only keys and values were wanted.
+    stage = _wait(job, stage)
+    scores = _floats(_private(job, me)[1], job.span)
+    for item in range(me, job.rows * job.heads, team):
+        _attend(job, item // job.heads, item % job.heads, scores)
+    stage = _wait(job, stage)
+    _project(job, job.out, job.out_bias, job.mixed, width, job.y, job.hidden, job.x, me, team)
+    stage = _wait(job, stage)
+    _norm_rows(job, job.y, job.mlp_norm, me, team)
+    stage = _wait(job, stage)
+    _gate(job, me, team)
+    stage = _wait(job, stage)
+    _project(job, job.down, NONE, job.gated, job.mlp, job.y, job.hidden, job.y, me, team)
+
+
+@_compiled
+def _run_head(job):  # type: ignore[no-untyped-def]
+    me, team = _join(job)
+    own, _ = _private(job, me)
+    blocks, tiles = job.inputs // BLOCK, (job.outputs + LANES - 1) // LANES
+    result, target = _floats(own, TOGETHER * ROWS), _floats(job.y, job.rows * job.outputs)
+    for tile in range(tiles * me // team, tiles * (me + 1) // team):
+        place, first = job.weights + tile * blocks * BYTES_8BIT, tile * LANES
+        for row in range(0, job.rows, TOGETHER):
+            rows, x = min(TOGETHER, job.rows - row), job.x + 4 * job.inputs * row
+            if rows == 1:
+                tile8_1(place, x, 4 * job.inputs, 0, 0, own, blocks)
+            elif rows == 2:
+                tile8_2(place, x, 4 * job.inputs, 0, 0, own, blocks)
+            else:
+                tile8_4(place, x, 4 * job.inputs, 0, 0, own, blocks)
+            for r in range(rows):
+                _copy(result, r * LANES, target, (row + r) * job.outputs + first, min(LANES, job.outputs - first))
+
+
+def _layer(job):  # type: ignore[no-untyped-def]
+    _run_layer(carray(job, 1)[0])
+
+
+def _head(job):  # type: ignore[no-untyped-def]
+    _run_head(carray(job, 1)[0])
+
+
+def layer_function() -> Any:
+    """`_run_layer` as a C function of a JOB's address; compiled once a machine, which takes some seconds."""
+    return cfunc(types.void(types.CPointer(from_dtype(JOB))), cache=True)(_layer)
+
+
+def head_function() -> Any:
+    """`_run_head` as a C function of a HEAD_JOB's address."""
+    return cfunc(types.void(types.CPointer(from_dtype(HEAD_JOB))), cache=True)(_head)
