@@ -67,9 +67,7 @@ def train_predictors(
         "frontier": [one.values() for one in frontiers[chosen]],
         "recommended_threshold": recommended(frontiers[chosen]).threshold,
         "other_label_frontier": [one.values() for name in frontiers if name != chosen for one in frontiers[name]],
-        "quality": {
-            LABELS[name]: _quality(bank, test, _labels(test)[name], options.seed) for name, bank in banks.items()
-        },
+        "quality": {LABELS[name]: _quality(bank, test, options.seed) for name, bank in banks.items()},
         "tune_auc": _layer_auc(banks[chosen], tune),
     }
     _save_bank(work, "bank.safetensors", banks[chosen])
@@ -125,20 +123,24 @@ def _labels(views: LayerViews) -> dict[str, BoolArray]:
     return {"final": views.agrees, "exit": views.exits}
 
 
-def _quality(bank: PredictorBank, test: LayerViews, truth: BoolArray, seed: int) -> dict[str, Any]:
-    """Figures on test prompts, on all layers (T1) and over drawn schedules' gaps (T1+T2)."""
+def _quality(bank: PredictorBank, test: LayerViews, seed: int) -> dict[str, Any]:
+    """Figures on test prompts under both labels, on all layers (T1) and over drawn schedules' gaps (T1+T2)."""
     schedules = draw_schedules(len(test), bank.layers, np.random.default_rng(seed), all_share=0.0)
     scored = {"t1": scores_of(bank, test.features()), "t1t2": scores_of(bank, test.features(schedules))}
-    return {schedule: _layers(scores, truth) for schedule, scores in scored.items()}
+    return {
+        schedule: {LABELS[name]: _layers(scores, truth) for name, truth in _labels(test).items()}
+        for schedule, scores in scored.items()
+    }
 
 
 def _layers(scores: FloatArray, truth: BoolArray) -> dict[str, Any]:
-    """Each figure's mean over the layers that have one, and its value at each layer."""
+    """The figures of each layer, and their means over the layers that have them."""
     per_layer = [predictor_quality(scores[:, layer], truth[:, layer]).values() for layer in range(scores.shape[1])]
-    columns = {name: [one[name] for one in per_layer] for name in per_layer[0]}
-    known = {name: [value for value in column if value is not None] for name, column in columns.items()}
-    means = {name: round(float(np.mean(column)), 4) if column else None for name, column in known.items()}
-    return {"mean": means, "layers": columns}
+    means = {}
+    for name in per_layer[0]:
+        known = [value for one in per_layer if (value := one[name]) is not None]
+        means[name] = round(float(np.mean(known)), 4) if known else None
+    return {"mean": means, "layers": per_layer}
 
 
 def _layer_auc(bank: PredictorBank, tune: LayerViews) -> list[float]:
