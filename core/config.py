@@ -80,6 +80,8 @@ class DType(StrEnum):
     FLOAT32 = "float32"
     BFLOAT16 = "bfloat16"
     FLOAT16 = "float16"
+    NATIVE = "native"
+    """The 4-bit grid that the weights were quantised to, unchanged, with float32 activations; CPU only."""
     INT8 = "int8"
     """Weights of eight bits with a scale a row, through torchao; activations in the device's fastest format."""
 
@@ -89,7 +91,7 @@ class DType(StrEnum):
 
         None for int8, which leaves it to the device.
         """
-        return None if self is DType.INT8 else self.value
+        return {DType.NATIVE: "float32", DType.INT8: None}.get(self, self.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from core.model.devices import check_format, fastest_dtype, find_device, free_on
 from core.model.fingerprint import fingerprint
 from core.model.folders import model_name
 from core.model.int8 import to_int8
+from core.model.native import make_native
 from core.model.placement import AUTO, Placement, on_one, piece_bytes, plan
 from core.model.quantised import load_quantised, quantisation
 from core.model.tokens import Tokenizer, load_tokenizer
@@ -60,7 +61,8 @@ def load_model(
 
     Raises:
         Cancelled: `cancel` was set.
-        UserError: no such device, files that are missing or damaged, an unsupported architecture, too little memory.
+        UserError: no such device, files that are missing or damaged, an unsupported architecture, too little memory,
+            or no grid for the format native.
     """
     first = find_device(device)
     if threads is not None:
@@ -70,7 +72,7 @@ def load_model(
     tokenizer = load_tokenizer(folder)
     mark = fingerprint(folder, config)
     chosen = dtype or fastest_dtype(first)
-    _check_choice(chosen, method, folder)
+    _check_choice(chosen, method, first, folder)
     compute: torch.dtype = getattr(torch, chosen.activations or fastest_dtype(first).value)
     check_format(first, compute)
     place = _placement(folder, config, chosen, compute, first if device != AUTO else None)
@@ -83,8 +85,10 @@ def load_model(
     return LoadedModel(_info(folder, config, mark, shown, place), config, decoder, tokenizer)
 
 
-def _check_choice(chosen: DType, method: str | None, folder: Path) -> None:
-    if method and chosen is DType.INT8:
+def _check_choice(chosen: DType, method: str | None, device: torch.device, folder: Path) -> None:
+    if chosen is DType.NATIVE and device.type != "cpu":
+        raise UserError(f"The format native runs on the CPU only; choose float16 or bfloat16 on {device}.")
+    if method and chosen in (DType.INT8, DType.NATIVE):
         raise UserError(
             f"{model_name(folder)} is already quantised, by {method}; choose a floating-point dtype for what is "
             f"computed with it, instead of {chosen.value}."
@@ -125,6 +129,8 @@ def _decoder(
     check(cancel)
     report(Progress("Preparing the layers"))
     decoder = Decoder(config, weights, compute, place)
+    if chosen is DType.NATIVE:
+        make_native(decoder, report, cancel)
     if chosen is DType.INT8:
         to_int8(decoder)
     return decoder
