@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
-import os
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from app.commands import console, fitting, options
-from core.config import DType, Policy, RunSettings
-from core.errors import UserError
+from app.commands import console, options, prompt_files, setting_flags
+from core.config import RunSettings, policy_from_text
 from core.progress import Progress
 
 if TYPE_CHECKING:
     import threading
 
-    from app.commands.bench_contest import Contender, SameTokens, Turns
+    from app.commands.bench_contest import Plan, Turns
+    from app.commands.bench_field import Field
     from app.commands.opening import Opened
     from core.progress import Report
 
@@ -30,7 +31,11 @@ OUR_PROMPTS = (
 )
 """One each of: explanation, arithmetic, code, story, list, rewriting."""
 
-_POLICIES = (Policy.DENSE, Policy.SPECEE_T1, Policy.SPECEE_T1T2)
+MINUTES = 4.5
+LEAST_SECONDS = 5.0
+"""What a contest gets even where loading has used up the time."""
+TOKENS, REPEATS = 64, 3
+"""Where a number was given for one of them only, or the window is measured."""
 
 
 def add_parser(commands: options.Commands) -> None:
@@ -38,32 +43,53 @@ def add_parser(commands: options.Commands) -> None:
     parser = commands.add_parser(
         "bench",
         help="measure speed on this machine",
-        description="Measure transformers' generate, our dense loop and SpecEE in turns on the same prompts, dtype and "
-        "threads; or, with --window, how smoothly the window runs meanwhile. Use an idle machine.",
+        description="Measure transformers' generate (plain, with prompt lookup, and with early exit), our dense loop, "
+        "SpecEE and AdaInfer in turns on the same prompts and threads, without recording, recording live, and "
+        "audited; or, with --window, how smoothly the window runs meanwhile. Use an idle machine.",
     )
     parser.set_defaults(action=bench)
     options.add_model(parser)
-    parser.add_argument("--parts", metavar="FOLDER", type=Path, help="trained parts to use (default: the model's own)")
+    options.add_parts(parser)
     parser.add_argument(
         "--prompts",
         metavar="FILE",
         type=Path,
         help="JSON Lines with a `prompt` in each line, or plain text with a prompt a line (default: six of ours)",
     )
-    for flag, what, default in (
-        ("--max-new-tokens", "number of new tokens", 64),
-        ("--repeats", "number of repeats", 3),
-    ):
-        parser.add_argument(
-            flag,
-            metavar="N",
-            type=options.whole(what, 2 if default == 64 else 1),
-            default=default,
-            help=f"{what} for each prompt (default: %(default)s)",
-        )
+    _add_amounts(parser)
+    setting_flags.add_threshold(parser)
+    parser.add_argument(
+        "--also",
+        metavar="POLICY",
+        action="append",
+        type=policy_from_text,
+        help="a further policy to measure, as `run --policy` takes it (calm, oracle, fixed:N, …); may be repeated",
+    )
     options.add_numerics(parser)
     parser.add_argument("--window", action="store_true", help="measure the window instead, in a process of its own")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+
+
+def _add_amounts(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--minutes",
+        metavar="M",
+        type=options.number("number of minutes", above=0),
+        default=MINUTES,
+        help="about how long it may take in all; a short pilot then chooses answers and repeats (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-new-tokens",
+        metavar="N",
+        type=options.whole("number of new tokens", 2),
+        help=f"the answers' length, instead of the pilot's choice (with --window: {TOKENS})",
+    )
+    parser.add_argument(
+        "--repeats",
+        metavar="N",
+        type=options.whole("number of repeats", 1),
+        help=f"how often each prompt is answered, instead of the pilot's choice (with --window: {REPEATS})",
+    )
 
 
 def bench(arguments: argparse.Namespace) -> int:
@@ -79,18 +105,34 @@ def bench(arguments: argparse.Namespace) -> int:
     return _bench_engine(arguments)
 
 
+def prompts_of(arguments: argparse.Namespace) -> list[str]:
+    """The prompts to answer.
+
+    Raises:
+        UserError: the file will not do.
+    """
+    if arguments.prompts is None:
+        return list(OUR_PROMPTS)
+    return [prompt.text for prompt in prompt_files.read_prompts([arguments.prompts])]
+
+
 def _bench_engine(arguments: argparse.Namespace) -> int:
-    prompts = read_prompts(arguments.prompts) if arguments.prompts else list(OUR_PROMPTS)
-    from app.commands import bench_report
+    start, prompts = time.perf_counter(), prompts_of(arguments)
+    settings = RunSettings(threshold=arguments.threshold)
+    also = [dataclasses.replace(settings, **policy) for policy in arguments.also or ()]
+    from app.commands import bench_field, bench_report, bench_table
     from app.commands.bench_contest import contest
 
     with console.interruptible() as cancel, console.progress() as report:
-        opened = _open(arguments, arguments.dtype, report, cancel)
-        turns = contest(_contenders(opened, arguments), prompts, arguments.repeats, report, cancel)
-        same = _same_tokens(arguments, opened, turns, prompts, report, cancel)
+        found = bench_field.gather(
+            lambda dtype: _open(arguments, dtype, report, cancel), arguments.dtype, settings, also, report
+        )
+        plan = _plan(found, prompts, arguments, start, report, cancel)
+        turns = contest(found.contenders, prompts, plan, time.perf_counter, report, cancel)
         report(Progress("Measuring the memory's bandwidth"))
-        result = bench_report.result(opened.model, turns, same)
-    print(json.dumps(result) if arguments.json else bench_report.table(result))
+        done = _what_was_run(turns, plan, prompts, arguments, start)
+        result = bench_report.result(found, turns, done)
+    print(json.dumps(result) if arguments.json else bench_table.table(result))
     return 0
 
 
@@ -98,52 +140,51 @@ def _open(arguments: argparse.Namespace, dtype: str | None, report: Report, canc
     from app.commands.opening import open_model
 
     return open_model(
-        arguments.model, dtype=dtype, threads=arguments.threads, parts=arguments.parts, report=report, cancel=cancel
+        arguments.model,
+        dtype=dtype,
+        device=arguments.device,
+        threads=arguments.threads,
+        parts=arguments.parts,
+        report=report,
+        cancel=cancel,
     )
 
 
-def _contenders(opened: Opened, arguments: argparse.Namespace) -> list[Contender]:
-    from app.commands.bench_contest import EngineContender, GenerateContender
-
-    most, depth = arguments.max_new_tokens, opened.model.info.depth
-    policies = [policy for policy in _POLICIES if opened.parts is not None or not policy.needs_parts]
-    settings = [fitting.shrink(RunSettings(policy=policy, max_new_tokens=most), depth) for policy in policies]
-    return [GenerateContender(opened, most), *(EngineContender(opened, each) for each in settings)]
-
-
-def _same_tokens(
-    arguments: argparse.Namespace,
-    opened: Opened,
-    turns: Turns,
+def _plan(
+    found: Field,
     prompts: list[str],
+    arguments: argparse.Namespace,
+    start: float,
     report: Report,
     cancel: threading.Event,
-) -> SameTokens:
-    """Whether dense and generate agree in float32, from the contest itself where that was run in float32."""
-    from app.commands.bench_contest import GENERATE, compare_tokens, contest
+) -> Plan:
+    """Warm everybody up, drop whoever fails, and choose how much to measure."""
+    from app.commands import bench_plan
+    from app.commands.bench_contest import Plan
 
-    if opened.model.info.dtype != DType.FLOAT32:
-        exact = _open(arguments, DType.FLOAT32, report, cancel)
-        turns = contest(_contenders(exact, arguments)[:2], prompts, 1, report, cancel)
-    return compare_tokens(turns[GENERATE], turns[Policy.DENSE])
+    pilot = bench_plan.try_out(found.contenders, prompts[0], time.perf_counter, report, cancel)
+    for label, why in pilot.failures.items():
+        found.withdraw(label, why)
+    if _is_given(arguments):
+        return Plan(arguments.max_new_tokens or TOKENS, (arguments.repeats or REPEATS) * len(prompts))
+    now = time.perf_counter()
+    left = max(LEAST_SECONDS, 60 * arguments.minutes - (now - start))
+    return bench_plan.plan(pilot.costs, len(prompts), left, now)
 
 
-def read_prompts(path: Path) -> list[str]:
-    """The prompts in a JSON Lines or plain text file.
+def _is_given(arguments: argparse.Namespace) -> bool:
+    return arguments.max_new_tokens is not None or arguments.repeats is not None
 
-    Raises:
-        UserError: the file cannot be read or holds no prompt.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        is_json = path.suffix in {".jsonl", ".json"}
-        prompts = [json.loads(line)["prompt"] if is_json else line for line in lines if line.strip()]
-    except OSError as error:
-        raise UserError(
-            f"{path} cannot be read ({os.strerror(error.errno or 0)}); choose a file of prompts."
-        ) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is not JSON Lines with a `prompt` in each line.") from error
-    if not prompts or not all(isinstance(prompt, str) and prompt.strip() for prompt in prompts):
-        raise UserError(f"{path} holds no prompt or an empty one; write one prompt a line.")
-    return prompts
+
+def _what_was_run(
+    turns: Turns, plan: Plan, prompts: list[str], arguments: argparse.Namespace, start: float
+) -> dict[str, Any]:
+    rounds = 1 + max(number for its in turns.values() for number in its)
+    return {
+        "rounds": rounds,
+        "prompts": min(rounds, len(prompts)),
+        "tokens": plan.tokens,
+        "minutes": None if _is_given(arguments) else arguments.minutes,
+        "slow_every": max(plan.every.values(), default=None),
+        "seconds": time.perf_counter() - start,
+    }

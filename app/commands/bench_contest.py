@@ -3,24 +3,43 @@
 from __future__ import annotations
 
 import threading
-import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
-import torch
-from transformers import AutoModelForCausalLM, GenerationConfig
-from transformers.utils.logging import disable_progress_bar
-
-from app.commands.opening import Opened
-from core.config import RunSettings
-from core.decoding import encode_prompt
-from core.engine import Engine, RunRequest
+from core.config import KVPolicy
 from core.progress import Progress, Report, check
-from core.trace.events import TokenEmitted
-from core.trace.trace import Trace
+from core.stopwatch import Clock
+from core.trace.events import StageTimes
 
 GENERATE = "generate"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What tells one row of the report from another."""
+
+    name: str
+    recording: str
+    dtype: str
+    kv_policy: str | None = None
+    """None for peers, which skip no layer."""
+
+    def __str__(self) -> str:
+        kv = "" if self.kv_policy in (None, KVPolicy.RECOMPUTE) else f", {self.kv_policy}"
+        return f"{self.name} ({self.dtype}{kv}, recording {self.recording})"
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What one token after the first cost."""
+
+    times: StageTimes
+    heads: int
+    """Products with the whole LM head outside the predictors: each check, and the last layer's."""
+    agrees: bool | None = None
+    """Whether full depth gives the same token; None where the turn was not audited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,126 +51,94 @@ class Turn:
     """Layers run for each token, 1…L."""
     tokens_per_second: float | None
     """Tokens after the first over the time after the first (`specee.md` §0); None where there is only one."""
+    passes: tuple[Pass, ...] = ()
+    """One for each token after the first; a peer tells nothing of them."""
 
 
-Turns = Mapping[str, Sequence[Turn]]
-"""By contender's name; each in the order of repeats, then prompts."""
+Turns = Mapping[Label, Mapping[int, Turn]]
+"""By contender and round."""
 
 
 @dataclass(slots=True)
-class Stopwatch:
+class Arrivals:
     """Time-stamps tokens; one and the same for us and for every peer."""
 
+    clock: Clock
     stamps: list[float] = field(default_factory=list)
 
-    def tick(self) -> None:
-        """A token has come."""
-        self.stamps.append(time.perf_counter())
+    def tick(self, tokens: int = 1) -> None:
+        """This many tokens have come at once."""
+        self.stamps += [self.clock()] * tokens
 
     @property
     def tokens_per_second(self) -> float | None:
-        """As in `Turn`."""
-        after_first = len(self.stamps) - 1
-        seconds = self.stamps[-1] - self.stamps[0] if self.stamps else 0.0
-        return after_first / seconds if after_first > 0 and seconds > 0 else None
+        """As in `Turn`. Tokens that came together with the first count with it: none of their time was seen."""
+        if not self.stamps or self.stamps[-1] <= self.stamps[0]:
+            return None
+        later = sum(stamp > self.stamps[0] for stamp in self.stamps)
+        return later / (self.stamps[-1] - self.stamps[0])
 
 
 class Contender(Protocol):
     """Something that answers prompts."""
 
-    name: str
+    label: Label
 
-    def take_turn(self, prompt: str) -> Turn: ...
-
-
-class EngineContender:
-    """Our engine under one policy, its events gathered as the window gathers them."""
-
-    def __init__(self, opened: Opened, settings: RunSettings) -> None:
-        self.name = settings.policy.value
-        self._engine = Engine(opened.model, opened.parts)
-        self._settings = settings
-
-    def take_turn(self, prompt: str) -> Turn:
-        watch, trace = Stopwatch(), Trace()
-        for event in self._engine.run(RunRequest(prompt, self._settings), threading.Event()):
-            if isinstance(event, TokenEmitted):
-                watch.tick()
-            trace.append(event)
-        ids = tuple(record.emitted.token_id for record in trace.emitted if record.emitted)
-        return Turn(ids, tuple(trace.exit_layers.tolist()), watch.tokens_per_second)
+    def take_turn(self, prompt: str, tokens: int) -> Turn:
+        """Answer with at most `tokens` tokens."""
 
 
-class GenerateContender:
-    """transformers' `generate`, greedy and plain, on the same weights."""
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long a contest is to be."""
 
-    name = GENERATE
+    tokens: int
+    """For each answer."""
+    rounds: int
+    """In each, one prompt is answered; they take turns too."""
+    every: Mapping[Label, int] = field(default_factory=dict)
+    """Contenders so slow that they only take part in every n-th round."""
+    deadline: float | None = None
+    """No round begins that would end after this time of the clock, once `least` have been played."""
+    least: int = 2
 
-    def __init__(self, opened: Opened, max_new_tokens: int) -> None:
-        info = opened.model.info
-        disable_progress_bar()
-        self._ours = opened.model
-        self._depth = info.depth
-        model = AutoModelForCausalLM.from_pretrained(
-            opened.folder, dtype=getattr(torch, info.dtype), local_files_only=True
-        )
-        self._model = model.to(info.device).eval()
-        ends = sorted(opened.model.tokenizer.end_ids)
-        self._model.generation_config = GenerationConfig(
-            do_sample=False, max_new_tokens=max_new_tokens, eos_token_id=ends, pad_token_id=ends[0] if ends else 0
-        )
-
-    @torch.inference_mode()
-    def take_turn(self, prompt: str) -> Turn:
-        ids = torch.tensor([encode_prompt(self._ours, prompt, chat_template=True)], device=self._model.device)
-        streamer = _StampingStreamer()
-        output = self._model.generate(ids, attention_mask=torch.ones_like(ids), streamer=streamer)
-        made = tuple(output[0, ids.shape[1] :].tolist())
-        return Turn(made, (self._depth,) * len(made), streamer.watch.tokens_per_second)
-
-
-class _StampingStreamer:
-    """What `generate` hands the prompt to first, and then each token as it comes."""
-
-    def __init__(self) -> None:
-        self.watch = Stopwatch()
-        self._prompt_seen = False
-
-    def put(self, _value: Any) -> None:
-        if self._prompt_seen:
-            self.watch.tick()
-        self._prompt_seen = True
-
-    def end(self) -> None:
-        """Nothing is buffered."""
+    def plays(self, label: Label, number: int) -> bool:
+        """Whether the contender takes part in this round, counted from 0."""
+        return number % self.every.get(label, 1) == 0
 
 
 def contest(
     contenders: Sequence[Contender],
     prompts: Sequence[str],
-    repeats: int,
+    plan: Plan,
+    clock: Clock,
     report: Report,
     cancel: threading.Event | None,
 ) -> Turns:
-    """Let all take turns prompt by prompt, each repeat starting with another one, so that a machine that slows down
-    slows everybody. One turn each beforehand is thrown away: the first one touches cold memory.
+    """Let all take turns, each round starting with another one, so that a machine that slows down slows everybody.
 
     Raises:
         Cancelled: between two turns, once `cancel` is set.
     """
-    turns: dict[str, list[Turn]] = {contender.name: [] for contender in contenders}
-    for contender in contenders:
-        report(Progress(f"Warming up {contender.name}"))
-        check(cancel)
-        contender.take_turn(prompts[0])
-    for repeat in range(repeats):
-        order = [*contenders[repeat % len(contenders) :], *contenders[: repeat % len(contenders)]]
-        for number, prompt in enumerate(prompts):
-            report(Progress("Measuring", repeat * len(prompts) + number, repeats * len(prompts), "rounds"))
-            for contender in order:
+    turns: dict[Label, dict[int, Turn]] = defaultdict(dict)
+    start = clock()
+    for number in range(plan.rounds):
+        if _too_late(plan, number, start, clock()):
+            break
+        report(Progress("Measuring", number, plan.rounds, "rounds"))
+        first = number % len(contenders)
+        for contender in [*contenders[first:], *contenders[:first]]:
+            if plan.plays(contender.label, number):
                 check(cancel)
-                turns[contender.name].append(contender.take_turn(prompt))
+                prompt = prompts[number % len(prompts)]
+                turns[contender.label][number] = contender.take_turn(prompt, plan.tokens)
     return turns
+
+
+def _too_late(plan: Plan, played: int, start: float, now: float) -> bool:
+    if plan.deadline is None or played < plan.least:
+        return False
+    return now + (now - start) / played > plan.deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +153,9 @@ class SameTokens:
     """0-based token at which the first answer that differs does so; None where none does."""
 
 
-def compare_tokens(one: Sequence[Turn], other: Sequence[Turn]) -> SameTokens:
-    """Compare turn by turn."""
-    pairs = [(a.token_ids, b.token_ids) for a, b in zip(one, other, strict=True)]
+def compare_tokens(one: Mapping[int, Turn], other: Mapping[int, Turn]) -> SameTokens:
+    """Compare the rounds that both took part in."""
+    pairs = [(one[number].token_ids, other[number].token_ids) for number in sorted(one.keys() & other.keys())]
     differing = next((pair for pair in pairs if pair[0] != pair[1]), None)
     return SameTokens(
         same=differing is None,

@@ -1,68 +1,120 @@
-"""What a contest measured, as a JSON object and as a table."""
+"""What a contest measured, as a JSON object."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
-import platform
 import statistics
-import time
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
-import transformers
+from app.commands import bench_machine
+from app.commands.bench_contest import GENERATE, Label, Pass, SameTokens, Turn, Turns, compare_tokens
+from app.commands.bench_costs import Unit, budget, stages
+from app.commands.bench_field import Field
+from app.commands.recording import Keep
+from core.config import DType, Policy
 
-from app.commands.bench_contest import GENERATE, SameTokens, Turn, Turns
-from core.config import Policy
-from core.model.config import ModelConfig
-from core.model.loading import LoadedModel
+WEIGHT_BYTES = {
+    "float32": (4.0, 4.0),
+    "bfloat16": (2.0, 2.0),
+    "float16": (2.0, 2.0),
+    "int8": (1.0, 1.0),
+    # Blocks of 32: four bits each with scale and offset in float16; the head eight bits with a scale.
+    "native": (20 / 32, 34 / 32),
+}
+"""Bytes a weight takes up in a layer, and in the LM head."""
 
-PROBE_BYTES = 1 << 30
-"""Larger than a processor's caches, so that reading it means reading memory."""
-_PROBES = 5
 
-
-def result(model: LoadedModel, turns: Turns, same: SameTokens) -> dict[str, Any]:
-    """The JSON object of `bench --json`."""
-    medians = {name: _median_speed(its) for name, its in turns.items()}
-    rows = [_row(name, model.info.dtype, its, medians) for name, its in turns.items()]
-    bandwidth = memory_bandwidth(PROBE_BYTES)
-    token_bytes = bytes_per_token(model.config, getattr(torch, model.info.dtype).itemsize)
+def result(found: Field, turns: Turns, run: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON object of `bench --json`; `run` says how much was measured."""
+    report = _Report(found, turns)
+    bandwidth = bench_machine.memory_bandwidth()
+    dtypes = [dtype for dtype in dict.fromkeys(label.dtype for label in turns) if dtype in WEIGHT_BYTES]
+    floors = {
+        dtype: bandwidth / bench_machine.bytes_per_token(found.model.config, *WEIGHT_BYTES[dtype]) for dtype in dtypes
+    }
+    same = report.same_tokens()
     return {
-        "rows": rows,
-        "floor_tokens_per_second": bandwidth / token_bytes,
-        "bytes_per_token": token_bytes,
+        "rows": [report.row(label) for label in found.order],
+        "generate_dtype": report.base.dtype if report.base else None,
+        "floor_tokens_per_second": floors.get(found.model.info.dtype),
+        "floors_by_dtype": floors,
         "memory_bytes_per_second": bandwidth,
-        "float32_tokens": dataclasses.asdict(same),
-        "model": model.info.name,
-        "machine": machine(model),
+        "float32_tokens": dataclasses.asdict(same) if same else None,
+        "run": dict(run),
+        "model": found.model.info.name,
+        "machine": bench_machine.machine(found.model),
     }
 
 
-def _row(name: str, dtype: str, turns: Sequence[Turn], medians: dict[str, float | None]) -> dict[str, Any]:
-    layers = [layer for turn in turns for layer in turn.exit_layers[1:]]
-    return {
-        "name": name,
-        "recording": "off" if name == GENERATE else "live",
-        "dtype": dtype,
-        "tokens_per_second": medians[name],
-        "tokens_per_second_quartiles": _quartiles(_speeds(turns)),
-        "ratio_to_generate": _ratio(medians[name], medians.get(GENERATE)),
-        "ratio_to_dense": _ratio(medians[name], medians.get(Policy.DENSE)),
-        "mean_exit_layer": statistics.fmean(layers) if layers else None,
-        # Needs every pass finished to full depth, which a live run does not do (`specee.md` §0).
-        "agreement": None,
-    }
+class _Report:
+    """Rows that know what they are compared with."""
+
+    def __init__(self, found: Field, turns: Turns) -> None:
+        self._found, self._turns = found, turns
+        self._speeds = {label: _median(_speeds(its)) for label, its in turns.items()}
+        plain = [label for label in turns if label.name == GENERATE and self._speeds[label]]
+        self.base = max(plain, key=lambda label: self._speeds[label] or 0.0, default=None)
+        """Plain `generate` in the faster of its number formats."""
+
+    def row(self, label: Label) -> dict[str, Any]:
+        """One contender's figures; what was not measured is None."""
+        its, passes = self._turns.get(label, {}), self._passes(label)
+        layers = [layer for turn in its.values() for layer in turn.exit_layers[1:]]
+        mean_exit = statistics.fmean(layers) if layers else None
+        speed, unit = self._speeds.get(label), self._unit(label)
+        return {
+            "name": label.name,
+            "recording": label.recording,
+            "dtype": label.dtype,
+            "kv_policy": label.kv_policy,
+            "tokens_per_second": speed,
+            "tokens_per_second_quartiles": _quartiles(_speeds(its)),
+            "ratio_to_generate": _ratio(speed, self._speeds.get(self.base) if self.base else None),
+            "ratio_to_dense": _ratio(speed, self._dense_speed(label)),
+            "mean_exit_layer": mean_exit,
+            "agreement": _agreement(passes),
+            "turns": len(its),
+            "stages": stages(passes),
+            "budget": budget(passes, mean_exit, unit) if unit and mean_exit is not None else None,
+            "note": self._found.absent.get(label),
+        }
+
+    def same_tokens(self) -> SameTokens | None:
+        """Whether dense and generate agree in float32; None where one of them was not measured."""
+        exact = [label for label in self._turns if label.dtype == DType.FLOAT32]
+        dense = [label for label in exact if label.name == Policy.DENSE and label.recording == Keep.OFF]
+        generate = [label for label in exact if label.name == GENERATE]
+        if not dense or not generate:
+            return None
+        return compare_tokens(self._turns[generate[0]], self._turns[dense[0]])
+
+    def _passes(self, label: Label) -> list[Pass]:
+        return [one for turn in self._turns.get(label, {}).values() for one in turn.passes]
+
+    def _dense_speed(self, label: Label) -> float | None:
+        """The dense loop's under the same recording, and where that has none, without any."""
+        dense = {
+            other.recording: speed
+            for other, speed in self._speeds.items()
+            if other.name == Policy.DENSE and other.dtype == label.dtype
+        }
+        return dense.get(label.recording, dense.get(Keep.OFF.value))
+
+    def _unit(self, label: Label) -> Unit | None:
+        dense = [
+            other
+            for other in self._turns
+            if (other.name, other.recording, other.dtype) == (Policy.DENSE, Keep.OFF, label.dtype)
+        ]
+        return Unit.of(self._passes(dense[0]), self._found.model.info.depth) if dense else None
 
 
-def _speeds(turns: Sequence[Turn]) -> list[float]:
-    return [turn.tokens_per_second for turn in turns if turn.tokens_per_second is not None]
+def _speeds(its: Mapping[int, Turn]) -> list[float]:
+    return [turn.tokens_per_second for turn in its.values() if turn.tokens_per_second is not None]
 
 
-def _median_speed(turns: Sequence[Turn]) -> float | None:
-    speeds = _speeds(turns)
+def _median(speeds: Sequence[float]) -> float | None:
     return statistics.median(speeds) if speeds else None
 
 
@@ -77,90 +129,6 @@ def _ratio(value: float | None, base: float | None) -> float | None:
     return value / base if value is not None and base else None
 
 
-def bytes_per_token(config: ModelConfig, item: int) -> int:
-    """Bytes of weights that one dense token reads at least: every layer and the head; one row of the embedding, K/V
-    and norms are left out as too small to matter."""
-    attention = config.hidden * config.head_dim * 2 * (config.heads + config.kv_heads)
-    layer = attention + 3 * config.hidden * config.mlp
-    return item * (config.depth * layer + config.vocabulary * config.hidden)
-
-
-def memory_bandwidth(size: int) -> float:
-    """Bytes a second that all of torch's threads together read, the best of a few sums over `size` bytes."""
-    values = torch.ones(size // 4, dtype=torch.float32)
-    best = min(_seconds_to_sum(values) for _ in range(_PROBES))
-    return values.nbytes / best
-
-
-def _seconds_to_sum(values: torch.Tensor) -> float:
-    start = time.perf_counter()
-    values.sum()
-    return time.perf_counter() - start
-
-
-def machine(model: LoadedModel) -> dict[str, Any]:
-    """What the figures hold for."""
-    return {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "threads": model.info.threads,
-        "device": model.info.device,
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-    }
-
-
-def _processor() -> str:
-    # `platform.processor` is empty or says only "x86_64" on Linux.
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
-def table(measured: dict[str, Any]) -> str:
-    """The same for people."""
-    lines = [f"{'':<14}{'dtype':<10}{'tokens/s':>9}  {'quartiles':<15}{'to generate':>11}{'mean exit layer':>17}"]
-    lines += [_table_row(row) for row in measured["rows"]]
-    lines += ["", _floor_line(measured), same_line(measured["float32_tokens"]), _machine_line(measured["machine"])]
-    return "\n".join(lines)
-
-
-def _table_row(row: dict[str, Any]) -> str:
-    quartiles = row["tokens_per_second_quartiles"]
-    spread = f"{quartiles[0]:.1f}–{quartiles[1]:.1f}" if quartiles else "–"
-    return (
-        f"{row['name']:<14}{row['dtype']:<10}{_figure(row['tokens_per_second'], '.1f'):>9}  {spread:<15}"
-        f"{_figure(row['ratio_to_generate'], '.2f') + '×':>11}{_figure(row['mean_exit_layer'], '.2f'):>17}"
-    )
-
-
-def _figure(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)
-
-
-def _floor_line(measured: dict[str, Any]) -> str:
-    return (
-        f"Reading a token's {measured['bytes_per_token'] / 1e6:.3g} MB of weights at the "
-        f"{measured['memory_bytes_per_second'] / 1e9:.1f} GB/s that this machine's memory gives allows "
-        f"{measured['floor_tokens_per_second']:.0f} tokens/s."
-    )
-
-
-def same_line(same: dict[str, Any]) -> str:
-    """Whether dense and generate agree, for people."""
-    if same["same"]:
-        return f"In float32, dense emits generate's tokens: all {same['tokens']} of {same['answers']} answers."
-    return f"In float32, dense and generate DIFFER, first at token {same['first_difference'] + 1} of an answer."
-
-
-def _machine_line(on: dict[str, Any]) -> str:
-    return (
-        f"{on['processor']}, {on['threads']} threads on {on['device']}, torch {on['torch']}, "
-        f"transformers {on['transformers']}; medians over turns taken one after the other in one process."
-    )
+def _agreement(passes: Sequence[Pass]) -> float | None:
+    audited = [one.agrees for one in passes if one.agrees is not None]
+    return statistics.fmean(audited) if audited else None

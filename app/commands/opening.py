@@ -30,6 +30,7 @@ def open_model(
     ref: str,
     *,
     dtype: str | None,
+    device: str = "cpu",
     threads: int | None,
     parts: Path | None,
     report: Report,
@@ -45,6 +46,8 @@ def open_model(
     from core.model.store import ModelStore
 
     folder = ModelStore().resolve(ref, report, cancel)
-    model = load_model(folder, dtype=DType(dtype) if dtype else None, threads=threads, report=report, cancel=cancel)
-    found = parts or find_parts(model.info)
+    model = load_model(
+        folder, dtype=DType(dtype) if dtype else None, device=device, threads=threads, report=report, cancel=cancel
+    )
+    found = find_parts(model.info, parts) or parts
     return Opened(folder, model, load_parts(found, model) if found else None)

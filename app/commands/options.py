@@ -6,6 +6,7 @@ import argparse
 import math
 import re
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from core.config import DEFAULT_MODEL, DType
@@ -102,6 +103,26 @@ def one_of(what: str, values: Iterable[str]) -> Callable[[str], str]:
     return parse
 
 
+def device(text: str) -> str:
+    """A type for argparse: a device's name as torch writes it; whether the machine has it is seen when loading."""
+    if not re.fullmatch(r"cpu|mps|auto|cuda(:\d{1,3})?", text):
+        raise UserError(f"The device is {shown(text)}; choose cpu, cuda, cuda:N, mps or auto.")
+    return text
+
+
+def text_of(what: str) -> Callable[[str], str]:
+    """A type for argparse: text that can be written as UTF-8."""
+
+    def parse(text: str) -> str:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise UserError(f"The {what} holds bytes that are not UTF-8 text; give it as UTF-8.") from None
+        return text
+
+    return parse
+
+
 def add_model(parser: argparse.ArgumentParser) -> None:
     """`--model`, for a command that works on one."""
     parser.add_argument(
@@ -112,13 +133,25 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_parts(parser: argparse.ArgumentParser) -> None:
+    """`--parts`."""
+    parser.add_argument("--parts", metavar="FOLDER", type=Path, help="trained parts to use (default: the model's own)")
+
+
 def add_numerics(parser: argparse.ArgumentParser) -> None:
-    """`--dtype` and `--threads`."""
+    """`--dtype`, `--device` and `--threads`."""
     parser.add_argument(
         "--dtype",
         type=one_of("dtype", DType),
         metavar=braces(DType),
         help="number format of the weights (default: what this machine computes fastest)",
+    )
+    parser.add_argument(
+        "--device",
+        type=device,
+        metavar="NAME",
+        default="cpu",
+        help="cpu, cuda, cuda:N, mps, or auto to spread the layers over several (default: %(default)s)",
     )
     parser.add_argument(
         "--threads",

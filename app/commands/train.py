@@ -6,8 +6,7 @@ import argparse
 from pathlib import Path
 
 from app.commands import console, options
-
-_STAGES = ("all", "data", "drafter", "predictors", "profile")
+from core.training.options import Stage, TrainOptions
 
 
 def add_parser(commands: options.Commands) -> None:
@@ -41,9 +40,9 @@ def add_parser(commands: options.Commands) -> None:
     parser.add_argument("--resume", action="store_true", help="go on from what an earlier, interrupted run left")
     parser.add_argument(
         "--stage",
-        type=options.one_of("stage", _STAGES),
-        metavar=options.braces(_STAGES),
-        default="all",
+        type=options.one_of("stage", Stage),
+        metavar=options.braces(Stage),
+        default=Stage.ALL.value,
         help="run only this step (default: %(default)s)",
     )
 
@@ -54,7 +53,6 @@ def train(arguments: argparse.Namespace) -> int:
     Raises:
         UserError: the prompts or the model will not do.
     """
-    from core.training.recipe import TrainOptions
     from core.training.recipe import train as run_recipe
 
     wanted = TrainOptions(
@@ -64,7 +62,7 @@ def train(arguments: argparse.Namespace) -> int:
         budget_minutes=arguments.budget,
         seed=arguments.seed,
         resume=arguments.resume,
-        stage=arguments.stage,
+        stage=Stage(arguments.stage),
     )
     with console.interruptible() as cancel, console.progress() as report:
         folder = run_recipe(wanted, report, cancel)

@@ -45,11 +45,11 @@ def bench_window(arguments: argparse.Namespace) -> int:
     Raises:
         UserError: the prompts or the model will not do.
     """
-    prompts = bench.read_prompts(arguments.prompts) if arguments.prompts else list(bench.OUR_PROMPTS)
+    prompts = bench.prompts_of(arguments)
     wanted = {
         "model": _fetched(arguments.model),
-        "prompts": prompts * arguments.repeats,
-        "max_new_tokens": arguments.max_new_tokens,
+        "prompts": prompts * (arguments.repeats or bench.REPEATS),
+        "max_new_tokens": arguments.max_new_tokens or bench.TOKENS,
         "dtype": arguments.dtype,
         "threads": arguments.threads,
         "settle_ms": SETTLE_MS,

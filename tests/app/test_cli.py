@@ -37,7 +37,27 @@ BAD_INPUT = {
     "M negative": ["run", "--prompt", "x", "--offline-layers", "-1"],
     "unknown policy": ["run", "--prompt", "x", "--policy", "brave"],
     "unknown KV policy": ["run", "--prompt", "x", "--kv-policy", "forget"],
-    "unknown dtype": ["run", "--prompt", "x", "--dtype", "int8"],
+    "fixed layer not named": ["run", "--prompt", "x", "--policy", "fixed"],
+    "fixed layer in words": ["run", "--prompt", "x", "--policy", "fixed:two"],
+    "own policy without a class": ["run", "--prompt", "x", "--policy", "mine.py"],
+    "temperature in words": ["run", "--prompt", "x", "--temperature", "hot"],
+    "temperature below zero": ["run", "--prompt", "x", "--temperature", "-1"],
+    "temperature nan": ["run", "--prompt", "x", "--temperature", "nan"],
+    "temperature for a greedy policy": ["run", "--prompt", "x", "--policy", "oracle", "--temperature", "1"],
+    "top-p zero": ["run", "--prompt", "x", "--top-p", "0"],
+    "top-p above one": ["run", "--prompt", "x", "--top-p", "1.5"],
+    "seed below zero": ["run", "--prompt", "x", "--seed", "-1"],
+    "seed too large": ["run", "--prompt", "x", "--seed", str(2**63)],
+    "half a seed": ["run", "--prompt", "x", "--seed", "0.5"],
+    "empty stop string": ["run", "--prompt", "x", "--stop", ""],
+    "stop string that is not text": ["run", "--prompt", "x", "--stop", "\udcff"],
+    "unknown recording": ["run", "--prompt", "x", "--record", "everything"],
+    "recording nothing to a file": ["run", "--prompt", "x", "--record", "off", "--out", "events.jsonl"],
+    "events into no folder": ["run", "--prompt", "x", "--out", "no/such/folder/events.jsonl"],
+    "events over a file": ["run", "--prompt", "x", "--out", __file__],
+    "unknown device": ["run", "--prompt", "x", "--device", "abacus"],
+    "device of no number": ["run", "--prompt", "x", "--device", "cuda:x"],
+    "unknown dtype": ["run", "--prompt", "x", "--dtype", "int3"],
     "no threads": ["run", "--prompt", "x", "--threads", "0"],
     "absurdly many threads": ["run", "--prompt", "x", "--threads", "9" * 5000],
     "model without a command": ["model"],
@@ -46,6 +66,16 @@ BAD_INPUT = {
     "bench of one token": ["bench", "--max-new-tokens", "1"],
     "bench never": ["bench", "--repeats", "0"],
     "bench prompts missing": ["bench", "--prompts", "no/such/file"],
+    "bench in no time": ["bench", "--minutes", "0"],
+    "bench for ever": ["bench", "--minutes", "inf"],
+    "bench an unknown policy": ["bench", "--also", "brave"],
+    "bench at no threshold": ["bench", "--threshold", "2"],
+    "evaluate without prompts": ["evaluate"],
+    "evaluate prompts missing": ["evaluate", "--prompts", "no/such/file"],
+    "evaluate an unknown split": ["evaluate", "--prompts", "p.jsonl", "--split", "half"],
+    "evaluate no prompt": ["evaluate", "--prompts", "p.jsonl", "--limit", "0"],
+    "evaluate an unknown policy": ["evaluate", "--prompts", "p.jsonl", "--policy", "brave"],
+    "evaluate without tokens": ["evaluate", "--prompts", "p.jsonl", "--max-new-tokens", "0"],
     "train without prompts": ["train"],
     "train in no time": ["train", "--prompts", "p.jsonl", "--budget", "0"],
     "train for ever": ["train", "--prompts", "p.jsonl", "--budget", "inf"],
@@ -75,7 +105,11 @@ def test_that_bad_input_gets_exit_code_2_and_one_sentence(
     ("argv", "sentence"),
     [
         (["run", "--prompt", "x", "--threshold", "abc"], "The threshold is 'abc'; it must be a number."),
-        (["run", "--prompt", "x", "--dtype", "int8"], "The dtype is 'int8'; choose float32, bfloat16 or float16."),
+        (["run", "--prompt", "x", "--record", "all"], "The recording is 'all'; choose off, live or audit."),
+        (
+            ["run", "--prompt", "x", "--record", "off", "--out", "e"],
+            "With --record off there is nothing to write; leave out --out, or record live or audit.",
+        ),
         (["dance"], "There is no command 'dance'; `specee-viewer --help` lists what it takes."),
         (
             ["run", "--prompt", "x", "-q"],
@@ -91,7 +125,7 @@ def test_that_a_mistake_is_named_with_what_to_do(
     assert capsys.readouterr().err == sentence + "\n"
 
 
-@pytest.mark.parametrize("argv", [["--version"], ["--help"], ["run", "--help"], ["train", "--help"], ["run"]])
+@pytest.mark.parametrize("argv", [["--version"], ["--help"], ["run", "--help"], ["evaluate", "--help"], ["run"]])
 def test_that_asking_about_the_program_imports_neither_qt_nor_torch(argv: list[str]) -> None:
     script = (
         "import sys, json\n"
@@ -112,7 +146,7 @@ def test_that_version_prints_the_name_and_the_version(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == f"specee-viewer {version()}\n"
 
 
-@pytest.mark.parametrize("command", ["run", "model", "train", "bench"])
+@pytest.mark.parametrize("command", ["run", "model", "train", "evaluate", "bench"])
 def test_that_every_command_is_named_in_the_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         cli.main(["--help"])

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from app import cli
+from core.analysis.summaries import agreement
 from core.config import DType
 from core.exits.parts import save_parts
 from core.model.loading import load_model
 from core.progress import quiet
+from core.trace.jsonl import read_events
+from core.trace.trace import Trace
 from tests import engines
 from tests.app.test_cli_run import JSON_KEYS
 from tests.tiny import make_tiny_model
@@ -47,8 +50,21 @@ class TestOnATinyModel:
             ["--prompt", "x", "--policy", "specee-t1"],
             ["--prompt", "x", "--offline-layers", "4"],
             ["--prompt", "x", "--radius", "9"],
+            ["--prompt", "x", "--policy", "adainfer-crf"],
+            ["--prompt", "x", "--policy", "fixed:0"],
+            ["--prompt", "x", "--policy", "fixed:5"],
+            ["--prompt", "x", "--policy", "nowhere.py:Mine"],
         ],
-        ids=["prompt longer than the context", "policy without parts", "M beyond depth", "r beyond depth"],
+        ids=[
+            "prompt longer than the context",
+            "policy without parts",
+            "M beyond depth",
+            "r beyond depth",
+            "policy without classifiers",
+            "no layer at all",
+            "layer beyond depth",
+            "own policy that is not there",
+        ],
     )
     def test_that_what_the_model_cannot_do_gets_exit_code_2_and_one_sentence(
         self, flags: list[str], model: str, capsys: pytest.CaptureFixture[str]
@@ -56,6 +72,31 @@ class TestOnATinyModel:
         assert self.run(model, *flags) == 2
         out, err = capsys.readouterr()
         assert (out, err.count("\n")) == ("", 1)
+
+    def test_that_an_audited_run_has_an_agreement_and_its_file_the_same_text(
+        self, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        out = tmp_path / "events.jsonl"
+        flags = ["--policy", "fixed:2", "--record", "audit", "--json", "--out", str(out)]
+        assert self.run(model, "--prompt", "the sky", *flags) == 0
+        result = json.loads(capsys.readouterr().out)
+        with out.open(encoding="utf-8") as lines:
+            trace = Trace.of(read_events(lines))
+        assert result["agreement"] == agreement(trace)
+        assert result["agreement"] is not None
+        assert trace.text_bytes.decode(errors="replace") == result["text"]
+
+    def test_that_the_same_seed_draws_the_same_text(self, model: str, capsys: pytest.CaptureFixture[str]) -> None:
+        drawn = []
+        for seed in ("1", "1", "2"):
+            flags = ["--policy", "dense", "--temperature", "1.5", "--top-p", "0.95", "--seed", seed, "--json"]
+            assert self.run(model, "--prompt", "the sky", *flags) == 0
+            drawn.append(json.loads(capsys.readouterr().out)["token_ids"])
+        assert drawn[0] == drawn[1] != drawn[2]
+
+    def test_that_a_model_that_is_nowhere_is_told_without_a_download(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main(["run", "--model", "nowhere.gguf", "--prompt", "x"]) == 2
+        assert "the default model is" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         "damage", ["no config", "no weights", "pickled weights", "another architecture", "no folder"]
@@ -114,14 +155,3 @@ class TestWithTrainedParts:
         assert cli.main(["run", "--model", str(other), "--parts", str(parts), "--prompt", "x"]) == 2
         out, err = capsys.readouterr()
         assert (out, err.count("\n")) == ("", 1)
-
-    def test_that_bench_compares_generate_dense_and_both_specee_policies(
-        self, model: Path, parts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        monkeypatch.setattr("app.commands.bench_report.PROBE_BYTES", 4096)
-        flags = ["--repeats", "1", "--max-new-tokens", "3", "--dtype", "float32", "--json"]
-        assert cli.main(["bench", "--model", str(model), "--parts", str(parts), *flags]) == 0
-        rows = json.loads(capsys.readouterr().out)["rows"]
-        assert [row["name"] for row in rows] == ["generate", "dense", "specee-t1", "specee-t1t2"]
-        assert [row["recording"] for row in rows] == ["off", "live", "live", "live"]
-        assert all(row["mean_exit_layer"] <= engines.DEPTH for row in rows)

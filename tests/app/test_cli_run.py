@@ -14,7 +14,7 @@ import pytest
 
 from app import cli, loader
 from app.commands import console
-from core.config import DType, KVPolicy, Policy, RunSettings, SchedulerSettings
+from core.config import DType, KVPolicy, Policy, Record, RunSettings, SamplingSettings, SchedulerSettings
 from core.errors import UserError
 from core.progress import Cancelled, Progress, Report, check
 from core.trace.events import (
@@ -191,19 +191,57 @@ def test_that_an_engine_that_failed_midway_leaves_with_1_and_its_sentence(
 def test_that_flags_reach_the_loader_and_the_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     engine = use(monkeypatch, ScriptedEngine(b"a"))
     flags = "--policy specee-t1 --threshold 0.75 --window 7 --radius 1 --offline-layers 2 --kv-policy hole"
-    flags += " --max-new-tokens 9 --no-chat-template --dtype bfloat16 --threads 3 --model here --parts"
+    flags += " --max-new-tokens 9 --no-chat-template --dtype bfloat16 --threads 3 --device cuda:1 --distinct"
+    flags += " --temperature 0.5 --top-p 0.9 --seed 7 --stop END --stop Q: --record audit --model here --parts"
     cli.main(["run", "--prompt", "x", *flags.split(), str(tmp_path)])
     assert engine.requests == [
-        loader.ModelRequest(ref="here", dtype=DType.BFLOAT16, threads=3, parts_folder=tmp_path, fetch=True)
+        loader.ModelRequest(
+            ref="here", dtype=DType.BFLOAT16, threads=3, device="cuda:1", parts_folder=tmp_path, fetch=True
+        )
     ]
     assert engine.settings == RunSettings(
         policy=Policy.SPECEE_T1,
         threshold=0.75,
-        scheduler=SchedulerSettings(window=7, radius=1, offline_layers=2),
+        scheduler=SchedulerSettings(window=7, radius=1, offline_layers=2, distinct=True),
         kv_policy=KVPolicy.HOLE,
         max_new_tokens=9,
         chat_template=False,
+        record=Record.AUDIT,
+        sampling=SamplingSettings(0.5, 0.9, 7),
+        stop=("END", "Q:"),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("calm", {"policy": Policy.CALM}),
+        ("fixed:3", {"policy": Policy.FIXED, "fixed_layer": 3}),
+        ("adainfer-crf", {"policy": Policy.ADAINFER_CRF}),
+        ("my.py:Mine", {"policy": Policy.CUSTOM, "custom": "my.py:Mine"}),
+    ],
+)
+def test_that_every_policy_can_be_named(text: str, fields: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = use(monkeypatch, ScriptedEngine(b"a"), depth=30)
+    assert cli.main(["run", "--prompt", "x", "--policy", text]) == 0
+    assert engine.settings == RunSettings(**fields)  # type: ignore[arg-type]
+
+
+def test_that_a_fixed_layer_beyond_the_model_is_refused_before_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = use(monkeypatch, ScriptedEngine(b"a"))
+    assert cli.main(["run", "--prompt", "x", "--policy", "fixed:5"]) == 2
+    assert engine.settings is None
+
+
+def test_that_without_recording_text_and_figures_are_the_same(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = []
+    for record in ("off", "live"):
+        use(monkeypatch, ScriptedEngine(b"a", b"b"))
+        cli.main(["run", "--prompt", "x", "--json", "--record", record])
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
 
 
 def test_that_the_defaults_are_those_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:

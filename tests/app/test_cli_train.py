@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import threading
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from app import cli
 from core.config import DEFAULT_MODEL
 from core.progress import Progress, Report
+from core.training.options import Stage, TrainOptions
 
 DEFAULTS = {
     "model": DEFAULT_MODEL,
@@ -21,7 +23,7 @@ DEFAULTS = {
     "budget_minutes": 12.0,
     "seed": 0,
     "resume": False,
-    "stage": "all",
+    "stage": Stage.ALL,
 }
 
 
@@ -30,13 +32,13 @@ def options(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the recipe was asked for; filled by running the command."""
     asked: dict[str, Any] = {}
 
-    def train(wanted: SimpleNamespace, report: Report, cancel: threading.Event) -> Path:
-        asked.update(vars(wanted))
+    def train(wanted: TrainOptions, report: Report, cancel: threading.Event) -> Path:
+        asked.update(dataclasses.asdict(wanted))
         report(Progress("Training the drafter", 1, 100, "steps"))
         assert not cancel.is_set()
         return Path("parts")
 
-    recipe = SimpleNamespace(TrainOptions=SimpleNamespace, train=train)
+    recipe = SimpleNamespace(train=train)
     monkeypatch.setitem(sys.modules, "core.training.recipe", recipe)
     return asked
 
@@ -48,7 +50,7 @@ def options(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         (["b.jsonl"], {"prompts": (Path("a.jsonl"), Path("b.jsonl"))}),
         (["--model", "here", "--out", "there"], {"model": "here", "out": Path("there")}),
         (["--budget", "0.5", "--seed", "7"], {"budget_minutes": 0.5, "seed": 7}),
-        (["--resume", "--stage", "profile"], {"resume": True, "stage": "profile"}),
+        (["--resume", "--stage", "profile"], {"resume": True, "stage": Stage.PROFILE}),
     ],
 )
 def test_that_flags_reach_the_recipe_and_the_folder_is_printed(
