@@ -17,7 +17,7 @@ SOURCES_NAMED = 3
 def active_set(record: TokenRecord, settings: RunSettings) -> str:
     """How many predictors were active for this token and where they came from; "" where no schedule is known."""
     schedule = record.schedule
-    if schedule is None:
+    if schedule is None or not settings.policy.needs_parts:
         return ""
     most = bold(record.depth - 1)
     if settings.policy is Policy.SPECEE_T1:
@@ -38,7 +38,7 @@ def _around(schedule: ScheduleChosen, settings: RunSettings) -> str:
 def why_watched(record: TokenRecord, layer: int, settings: RunSettings) -> str:
     """What made the predictor of this active layer active; "" where the trace does not say."""
     schedule = record.schedule
-    if schedule is None or not schedule.active[layer]:
+    if schedule is None or not settings.policy.needs_parts or not schedule.active[layer]:
         return ""
     if settings.policy is Policy.SPECEE_T1:
         return "Its predictor is active because T1 watches every layer but the last."
@@ -52,9 +52,12 @@ def why_watched(record: TokenRecord, layer: int, settings: RunSettings) -> str:
 
 
 def why_not(record: TokenRecord, layer: int, settings: RunSettings) -> str:
-    """What kept the predictor of this layer from being active, as the end of a sentence; "" where not known."""
+    """What kept the predictor of this layer from being active, as the end of a sentence; "" where not known.
+
+    Only T1 and T2 are explained: a policy of the user's own makes its active sets by rules of its own.
+    """
     schedule = record.schedule
-    if schedule is None or schedule.active[layer]:
+    if schedule is None or not settings.policy.needs_parts or schedule.active[layer]:
         return ""
     count = int(schedule.offline.sum())
     offline = "it is not the offline layer" if count == 1 else f"it is none of the {bold(count)} offline layers"

@@ -47,6 +47,8 @@ class CellState(IntFlag):
     REFUSED = 16
     EXITED = 32
     """The last layer that the token ran."""
+    WRONG = 64
+    """It was, and full depth gives another token; only an audit can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ def refusals(record: TokenRecord) -> int:
 
 def token_chips(trace: Trace, first: int = 0) -> TokenChips:
     """The emitted tokens from `first` on, for the token strip."""
-    records = trace.emitted[first:]
+    records = trace.records[first : trace.emitted_count]
     return TokenChips(
         first=first,
         texts=tuple(visible(e.token_bytes, e.special) for e in map(_emitted, records)),
@@ -228,7 +230,7 @@ def cell_states(record: TokenRecord) -> NDArray[np.uint8]:
     for layer, check in record.verified.items():
         states[layer] |= 0 if check.accepted else CellState.REFUSED
     if record.emitted:
-        states[record.emitted.exit_layer - 1] |= CellState.EXITED
+        states[record.emitted.exit_layer - 1] |= CellState.EXITED | (CellState.WRONG if is_wrong(record) else 0)
     return states
 
 

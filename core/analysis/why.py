@@ -12,9 +12,9 @@ import re
 
 import numpy as np
 
-from core.analysis import schedule_words
+from core.analysis import audit_words, rule_words, schedule_words
 from core.analysis.summaries import refusals
-from core.analysis.wording import bold, compared, counted, joined, share, token_text
+from core.analysis.wording import bold, bold_token, compared, counted, joined, share, token_text, took
 from core.config import Policy, RunSettings
 from core.trace.events import ExitReason, Verified
 from core.trace.trace import TokenRecord, Trace
@@ -53,12 +53,18 @@ class _Story:
         self.depth = record.depth
         self.name = bold(f"Token {record.token + 1}")
         if record.emitted:
-            self.name += f" {_bold_token(record.emitted.token_bytes, record.emitted.special)}"
+            self.name += f" {bold_token(record.emitted.token_bytes, record.emitted.special)}"
 
     @property
     def from_prefill(self) -> bool:
         emitted = self.record.emitted
         return emitted.reason is ExitReason.PREFILL if emitted else self.record.token == 0
+
+    @property
+    def has_predictors(self) -> bool:
+        """Whether exits were proposed by predictors over speculative tokens and checked; one's own policy may, too."""
+        custom = self.settings.policy is Policy.CUSTOM
+        return self.settings.policy.needs_parts or (custom and self.record.draft is not None)
 
     # ---- the whole pass -------------------------------------------------------------------------------------------
 
@@ -67,15 +73,22 @@ class _Story:
             return self._prefill()
         if not self.record.emitted:
             return joined(self._in_flight(), schedule_words.active_set(self.record, self.settings), self._tally())
-        if not self.settings.policy.needs_parts:
-            return joined(self._left(), f"The {self.settings.policy.value} policy asks no predictor.", self._times())
+        audited = audit_words.of_pass(self.record)
+        if not self.has_predictors:
+            return joined(self._left(), self._rule(), audited, took(self.record.emitted.times))
         return joined(
             self._left(),
+            audited,
             schedule_words.active_set(self.record, self.settings),
             self._tally(),
             self._drafted(),
-            self._times(),
+            took(self.record.emitted.times),
         )
+
+    def _rule(self) -> str:
+        assert self.record.emitted is not None
+        early = self.record.emitted.exit_layer < self.depth
+        return (rule_words.why_left if early else rule_words.why_stayed)(self.record, self.settings)
 
     def _prefill(self) -> str:
         if not self.record.emitted:
@@ -97,7 +110,7 @@ class _Story:
         if at < self.depth:
             saved = counted(self.depth - at, "layer")
             return f"{self.name} left after {bold(f'layer {at}')} of {bold(self.depth)}: {saved} saved."
-        because = f": {self._why_to_the_end()}" if self.settings.policy.needs_parts else ""
+        because = f": {self._why_to_the_end()}" if self.has_predictors else ""
         return f"{self.name} ran all {bold(self.depth)} layers{because}."
 
     def _why_to_the_end(self) -> str:
@@ -140,19 +153,6 @@ class _Story:
         assert self.record.draft is not None
         return ", ".join(token_text(b) for b in self.record.draft.candidate_bytes)
 
-    def _times(self) -> str:
-        times = self.record.emitted.times if self.record.emitted else None
-        if times is None or not times.total > 0:
-            return ""
-        named = {
-            "drafter": times.draft,
-            "layers": times.layers,
-            "predictors": times.predictor,
-            "full-vocabulary checks": times.verification,
-        }
-        parts = ", ".join(f"{name} {bold(f'{seconds * 1e3:.1f}')}" for name, seconds in named.items() if seconds > 0)
-        return f"It took {bold(f'{times.total * 1e3:.1f}')} ms{f': {parts}' if parts else ''}."
-
     # ---- one layer ------------------------------------------------------------------------------------------------
 
     def of_layer(self, layer: int) -> str:
@@ -161,28 +161,36 @@ class _Story:
             return f"{name}: {self._prefill()}"
         if layer >= record.layers_run:
             return self._never_or_not_yet(layer, name)
-        if not self.settings.policy.needs_parts:
-            return self._without_predictors(layer, name)
+        own = audit_words.of_layer(record, layer)
         if layer == self.depth - 1:
-            return joined(f"{name} is the last: it needs no predictor and always ends the pass.", self._last_layer())
+            return joined(self._last_layer(name), own)
+        if not self.has_predictors:
+            left_here = record.emitted is not None and layer + 1 == record.emitted.exit_layer
+            here = f"{name} ran for {self.name}: {rule_words.at_layer(record, layer, self.settings)}."
+            return joined(here, audit_words.of_exit(record) if left_here else own)
         if not record.evaluated[layer]:
-            return f"{name} ran without its predictor{schedule_words.why_not(record, layer, self.settings)}."
-        return joined(self._decision(layer, name), schedule_words.why_watched(record, layer, self.settings))
+            silent = audit_words.of_silent_predictor(record, layer, self.settings.threshold)
+            not_asked = schedule_words.why_not(record, layer, self.settings)
+            return joined(f"{name} ran without its predictor{not_asked}.", silent, own)
+        watched = schedule_words.why_watched(record, layer, self.settings)
+        return joined(self._decision(layer, name), self._audited_decision(layer), watched)
 
-    def _without_predictors(self, layer: int, name: str) -> str:
-        emitted, policy = self.record.emitted, self.settings.policy
-        if policy is Policy.DENSE:
-            return f"{name} ran for {self.name}; the dense policy asks no predictor and always runs to full depth."
-        if emitted and layer + 1 == emitted.exit_layer < self.depth:
-            saved = counted(self.depth - emitted.exit_layer, "layer")
-            return f"{name}: the {policy.value} policy left here with {self.name} → {bold('exit')}, {saved} saved."
-        return f"{name} ran for {self.name}; the {policy.value} policy asks no predictor."
+    def _audited_decision(self, layer: int) -> str:
+        """What the decision does not say already."""
+        check = self.record.verified.get(layer)
+        if check is None:
+            return audit_words.of_layer(self.record, layer)
+        return audit_words.of_exit(self.record) if check.accepted else audit_words.of_check(self.record, layer)
 
     def _never_or_not_yet(self, layer: int, name: str) -> str:
         emitted = self.record.emitted
         if emitted:
             early = counted(self.depth - emitted.exit_layer, "layer")
-            return f"{name} never ran: {self.name} left after layer {bold(emitted.exit_layer)}, {early} before the end."
+            never = (
+                f"{name} never ran: {self.name} left after layer {bold(emitted.exit_layer)}, {early} before the end."
+            )
+            own = audit_words.of_layer(self.record, layer)
+            return joined(never, "The audit ran it on the side." if own else "", own)
         if self.ended:
             return f"{name} never ran: the run ended after {counted(self.record.layers_run, 'layer')} of {self.name}."
         coming = schedule_words.will_be_watched(self.record, layer, self.settings)
@@ -191,10 +199,13 @@ class _Story:
     def _done_so_far(self) -> str:
         return f"{bold(self.record.layers_run)} of {bold(self.depth)} layers are done for {self.name}"
 
-    def _last_layer(self) -> str:
-        if self.record.emitted is None:
-            return ""
-        return f"{self.name} got this far because {self._why_to_the_end()}."
+    def _last_layer(self, name: str) -> str:
+        if not self.has_predictors:
+            why = rule_words.why_stayed(self.record, self.settings) if self.record.emitted else ""
+            return joined(f"{name} is the last and always ends the pass.", why)
+        last = f"{name} is the last: it needs no predictor and always ends the pass."
+        got_here = f"{self.name} got this far because {self._why_to_the_end()}." if self.record.emitted else ""
+        return joined(last, got_here)
 
     def _decision(self, layer: int, name: str) -> str:
         record = self.record
@@ -202,13 +213,19 @@ class _Story:
         if not record.proposed[layer]:
             return f"{start}, so {bold('no exit')} is proposed and the full vocabulary is not asked; the pass goes on."
         check = record.verified.get(layer)
+        if check is None and self._left_by_rule_at(layer):
+            return f"{start}, so an exit is proposed, with a token of the policy’s own choice → {bold('exit')}."
         if check is None:
             yet = "" if record.emitted or self.ended else " yet"
             return f"{start}, so an exit is proposed; the full vocabulary has not answered{yet}."
         return f"{start}, {self._verdict(check)}"
 
+    def _left_by_rule_at(self, layer: int) -> bool:
+        emitted = self.record.emitted
+        return emitted is not None and emitted.reason is ExitReason.RULE and layer + 1 == emitted.exit_layer
+
     def _verdict(self, check: Verified) -> str:
-        says = f"full vocabulary says {_bold_token(check.argmax_bytes)}, which is"
+        says = f"full vocabulary says {bold_token(check.argmax_bytes)}, which is"
         draft = self.record.draft
         if not check.accepted:
             among = f" ({self._candidates()})" if draft else ""
@@ -222,7 +239,3 @@ def _lead(check: Verified) -> str:
     if math.isnan(check.margin):
         return ""
     return f" It leads the next best token by {share(check.margin)} in probability."
-
-
-def _bold_token(token_bytes: bytes, special: bool = False) -> str:
-    return f"<b>{token_text(token_bytes, special)}</b>"

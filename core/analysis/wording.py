@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 
 from core.analysis.texts import quoted
+from core.trace.events import StageTimes
 
 LONGEST_TOKEN = 48
 """Characters of a token that a sentence shows; the middle of a longer one is left out."""
@@ -24,6 +25,11 @@ def token_text(token_bytes: bytes, special: bool = False) -> str:
         half = LONGEST_TOKEN // 2
         text = f"{text[:half]}…{text[-half:]}"
     return html.escape(text, quote=False).replace(" ", "\u00a0")
+
+
+def bold_token(token_bytes: bytes, special: bool = False) -> str:
+    """`token_text` in bold."""
+    return f"<b>{token_text(token_bytes, special)}</b>"
 
 
 def counted(count: int, noun: str) -> str:
@@ -53,3 +59,23 @@ def compared(score: float, threshold: float) -> str:
 def share(probability: float) -> str:
     """A probability in bold with two digits; one that would round to nothing is `< 0.01`."""
     return bold("< 0.01" if 0 < probability < 0.005 else f"{probability:.2f}")
+
+
+def took(times: StageTimes) -> str:
+    """How long a token took and where its time went, in milliseconds; "" where nothing was measured."""
+    if not times.total > 0:
+        return ""
+    stages = {
+        "drafter": times.draft,
+        "layers": times.layers,
+        "skipped K/V caught up": times.recompute,
+        "predictors": times.predictor,
+        "full-vocabulary checks": times.verification,
+        "recording": times.recording,
+    }
+    parts = ", ".join(f"{name} {_milliseconds(seconds)}" for name, seconds in stages.items() if seconds > 0)
+    return f"It took {bold(f'{times.total * 1e3:.1f}')} ms{f': {parts}' if parts else ''}."
+
+
+def _milliseconds(seconds: float) -> str:
+    return bold("< 0.1" if seconds < 5e-5 else f"{seconds * 1e3:.1f}")

@@ -17,6 +17,7 @@ from core.exits.adainfer import LayerClassifier
 from core.exits.parts import TrainedParts
 from core.exits.predictors import PredictorBank, features_of
 from core.exits.scheduling import EveryLayer, Schedule, TwoLevelScheduler
+from core.exits.stability import first_stable
 from core.model.decoder import Decoder
 from core.sampling import Choice
 from core.trace.events import FloatArray, IntArray
@@ -150,12 +151,6 @@ class Oracle(Dense):
         if layer != self._exit:
             return None
         return Evaluation(np.zeros(0, np.float32), 1.0, True, self._choices[layer])
-
-
-def first_stable(tokens: IntArray) -> int:
-    """The first 0-based layer from which all of `tokens` [L] equal the last one."""
-    differs = np.flatnonzero(tokens != tokens[-1])
-    return int(differs[-1]) + 1 if len(differs) else 0
 
 
 class SpecEE:

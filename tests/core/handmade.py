@@ -9,6 +9,7 @@ import numpy as np
 
 from core.config import Policy, RunSettings, SchedulerSettings
 from core.trace.events import (
+    Audited,
     DraftProposed,
     EndReason,
     Event,
@@ -119,6 +120,26 @@ def emitted(
         exit_layer=exit_layer,
         reason=reason or why,
         times=times or StageTimes(),
+    )
+
+
+def audited(token: int, *stretches: tuple[int, str], scores: dict[int, float] | None = None) -> Audited:
+    """Each of `stretches` says up to which layer, exclusive, which token is the layers' own."""
+    texts: list[str] = []
+    for end, text in stretches:
+        texts += [text] * (end - len(texts))
+    made = np.full(len(texts), np.nan, np.float32)
+    for layer, score in (scores or {}).items():
+        made[layer] = score
+    return Audited(
+        run=0,
+        token=token,
+        token_ids=np.array([token_id(text) for text in texts], np.int64),
+        token_bytes=tuple(map(_bytes, texts)),
+        margins=np.full(len(texts), 0.25, np.float32),
+        candidate_logits=np.zeros((len(texts), len(CANDIDATES)), np.float32),
+        candidate_probabilities=np.full((len(texts), len(CANDIDATES)), 0.1, np.float32),
+        scores=made,
     )
 
 

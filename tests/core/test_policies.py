@@ -8,7 +8,7 @@ import pytest
 from core.config import KVPolicy, Policy, Record, RunSettings, SamplingSettings
 from core.engine import Engine
 from core.errors import UserError
-from core.exits.policies import first_stable
+from core.exits.stability import first_stable
 from core.model.loading import LoadedModel
 from core.trace.events import Audited, ExitReason, LayerRun
 from tests.engines import DEPTH, ids, of_type, run

@@ -15,6 +15,7 @@ from core.trace.trace import Trace
 from tests.core.handmade import (
     CANDIDATES,
     DEPTH,
+    audited,
     draft,
     emitted,
     layers_up_to,
@@ -183,3 +184,21 @@ def test_that_an_emitted_token_outside_the_candidates_matches_none_of_them() -> 
     assert curves is not None
     assert token_id(" sky") not in map(token_id, CANDIDATES)
     assert curves.emitted_candidate == -1
+
+
+def test_that_an_audit_marks_a_wrong_exit_and_gives_curves_at_all_layers() -> None:
+    trace = trace_of(
+        started(),
+        emitted(0, "The"),
+        [draft(1), schedule(1, [9]), *layers_up_to(1, 10, {9: 0.7}), verified(1, 9, " red", 0)],
+        [audited(1, (12, " red"), (DEPTH, " blue"), scores={3: 0.2, 9: 0.7}), emitted(1, " red", 10)],
+    )
+    assert summaries.outcome(trace.records[1]) is Outcome.WRONG_EXIT
+    assert summaries.cell_states(trace.records[1])[9] & CellState.WRONG
+    assert summaries.agreement(trace) == 0
+    curves = summaries.candidate_curves(trace, 1)
+    assert curves is not None
+    assert curves.audit is not None
+    assert curves.audit.local == pytest.approx(np.full((DEPTH, 4), 0.25))
+    assert curves.audit.full.shape == (DEPTH, 4)
+    assert curves.audit.scores[3] == pytest.approx(0.2)

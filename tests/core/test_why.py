@@ -161,7 +161,7 @@ def test_that_prefill_under_way_promises_nothing_but_full_depth() -> None:
     ("layer", "said"),
     [
         (None, "Token 2 ‘ sky’ ran all 30 layers. The dense policy asks no predictor."),
-        (11, "Layer 12 ran for Token 2 ‘ sky’; the dense policy asks no predictor and always runs to full depth."),
+        (11, "Layer 12 ran for Token 2 ‘ sky’: the dense policy asks no predictor and always runs to full depth."),
     ],
 )
 def test_that_the_dense_policy_is_not_blamed_on_predictors(layer: int | None, said: str) -> None:
