@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.analysis.summaries import ExitSeries, outcome, running_mean
+from core.analysis.growing import Growing
+from core.analysis.summaries import RUNNING_MEAN, ExitSeries, is_wrong, outcome, running_mean
 from core.trace.trace import TokenRecord, Trace
+
+_LAYERS, _SECONDS, _ACTIVE, _SCHEDULES, _AUDITED, _AGREEING = range(6)
+"""Columns of the running sums."""
 
 
 class Figures:
@@ -17,24 +21,24 @@ class Figures:
 
     def __init__(self) -> None:
         self._trace: Trace | None = None
-        self._exit_layers: list[int] = []
-        self._outcomes: list[int] = []
-        self._seconds: list[float] = []
-        """Running sums of the tokens' times, so that a tail can be taken back."""
-        self._active: list[int] = []
-        """Size of each token's active set; -1 where no schedule was made."""
+        self._exit_layers, self._outcomes = Growing(np.int64), Growing(np.uint8)
+        self._means = Growing(np.float32)
+        self._sums = Growing(np.float64, (6,))
+        """Sums over the tokens so far, by column, so that a tail can be taken back."""
 
     def update(self, trace: Trace | None, first: int) -> None:
         """Take in the tokens from `first` on; all of them where the trace is another one."""
         if trace is not self._trace:
             self._trace, first = trace, 0
-        first = min(first, len(self._exit_layers))
-        for series in (self._exit_layers, self._outcomes, self._seconds, self._active):
-            del series[first:]
-        if trace is None:
-            return
-        for record in trace.records[first : trace.emitted_count]:
-            self._add(record)
+        first = min(first, self.count)
+        records = trace.records[first : trace.emitted_count] if trace else []
+        self._exit_layers.replace(first, [r.emitted.exit_layer for r in records if r.emitted])
+        self._outcomes.replace(first, [int(outcome(r)) for r in records])
+        before = self._sums.values[first - 1] if first else np.zeros(6)
+        added = np.array([_amounts(r) for r in records]).reshape(-1, 6)
+        self._sums.replace(first, before + np.cumsum(added, 0))
+        reach = max(first - RUNNING_MEAN, 0)
+        self._means.replace(first, running_mean(self._exit_layers.values[reach:])[first - reach :])
 
     @property
     def count(self) -> int:
@@ -44,35 +48,51 @@ class Figures:
     @property
     def mean_exit_layer(self) -> float | None:
         """Mean layers run of the tokens after the first; None where there are none."""
-        return float(np.mean(self._exit_layers[1:])) if self.count > 1 else None
+        return self._after_first(_LAYERS) / (self.count - 1) if self.count > 1 else None
 
     @property
     def tokens_per_second(self) -> float | None:
         """Tokens after the first over the time after the first; None where there are none."""
-        seconds = self._seconds[-1] - self._seconds[0] if self.count > 1 else 0.0
+        seconds = self._after_first(_SECONDS)
         return (self.count - 1) / seconds if seconds > 0 else None
+
+    @property
+    def agreement(self) -> float | None:
+        """Share of the audited tokens after the first that full depth gives too; None where nothing was audited."""
+        audited = self._after_first(_AUDITED)
+        return self._after_first(_AGREEING) / audited if audited else None
 
     @property
     def active_layers_mean(self) -> float | None:
         """Mean size of the active sets; None where no schedule was made."""
-        sizes = [size for size in self._active if size >= 0]
-        return float(np.mean(sizes)) if sizes else None
+        if not self.count:
+            return None
+        active, schedules = self._sums.values[-1, [_ACTIVE, _SCHEDULES]]
+        return float(active / schedules) if schedules else None
 
     def exit_series(self) -> ExitSeries:
         """What the exit chart shows."""
-        layers = np.array(self._exit_layers, np.int64)
         return ExitSeries(
-            exit_layers=layers,
-            outcomes=np.array(self._outcomes, np.uint8),
-            running_mean=running_mean(layers),
+            exit_layers=self._exit_layers.values,
+            outcomes=self._outcomes.values,
+            running_mean=self._means.values,
             depth=self._trace.depth if self._trace else 0,
         )
 
-    def _add(self, record: TokenRecord) -> None:
-        if record.emitted is None:
-            return
-        before = self._seconds[-1] if self._seconds else 0.0
-        self._exit_layers.append(record.emitted.exit_layer)
-        self._outcomes.append(int(outcome(record)))
-        self._seconds.append(before + record.emitted.times.total)
-        self._active.append(int(record.schedule.active.sum()) if record.schedule else -1)
+    def _after_first(self, column: int) -> float:
+        sums = self._sums.values[:, column]
+        return float(sums[-1] - sums[0]) if len(sums) > 1 else 0.0
+
+
+def _amounts(record: TokenRecord) -> tuple[float, ...]:
+    """What one emitted token adds to the sums."""
+    assert record.emitted is not None, "only emitted tokens are counted"
+    schedule, audited = record.schedule, record.audit is not None
+    return (
+        record.emitted.exit_layer,
+        record.emitted.times.total,
+        int(schedule.active.sum()) if schedule else 0,
+        schedule is not None,
+        audited,
+        audited and not is_wrong(record),
+    )

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
     QLabel,
-    QSizePolicy,
     QStackedLayout,
     QToolButton,
     QVBoxLayout,
@@ -17,7 +16,9 @@ from PySide6.QtWidgets import (
 
 from app.forms import labelled, named
 from app.icons import icon, pixmap
+from widgets.painting import painting
 from widgets.palette import Theme
+from widgets.quiet_label import QuietLabel
 from widgets.theme import RADIUS, mixed
 
 BUTTON = 24
@@ -35,22 +36,22 @@ class Header(QWidget):
         super().__init__(parent)
         self._height = BUTTON + HEADER_MARGINS[1] + HEADER_MARGINS[3]
         self.title = labelled(title, "title")
-        self.subtitle = labelled("", "muted")
         # A long legend may not keep the panel from becoming narrow; it wraps, and the title bar grows with it.
-        self.subtitle.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.subtitle.setMinimumWidth(0)
-        self.subtitle.setWordWrap(True)
+        self.subtitle = QuietLabel()
+        self.subtitle.label.setProperty("role", "muted")
+        self.subtitle.label.setWordWrap(True)
+        self.subtitle.label.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.float_button = _small_button(f"Float {title}", "Float this panel, or put it back (double-click its title)")
         self.hide_button = _small_button(f"Hide {title}", "Hide this panel; the View menu brings it back")
         self._row = row = QHBoxLayout(self)
         row.setContentsMargins(*HEADER_MARGINS)
         row.setSpacing(6)
-        for label in (self.title, self.subtitle):
+        for label in (self.title, self.subtitle.label):
             # Both start level with the buttons, so that a wrapped legend hangs below its first line.
             label.ensurePolished()
             label.setContentsMargins(0, (BUTTON - label.fontMetrics().height()) // 2, 0, 0)
         row.addWidget(self.title, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self.subtitle, 1, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.subtitle, 1)
         row.addWidget(self.float_button, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.hide_button, 0, Qt.AlignmentFlag.AlignTop)
 
@@ -60,7 +61,7 @@ class Header(QWidget):
 
     def fit(self) -> None:
         """Be as high as the wrapped subtitle needs: a dock does not ask its title bar for a height for its width."""
-        lines = self.subtitle.heightForWidth(self._room()) if self.subtitle.text() else 0
+        lines = self.subtitle.label.heightForWidth(self._room()) if self.subtitle.text() else 0
         height = max(BUTTON, lines) + HEADER_MARGINS[1] + HEADER_MARGINS[3]
         if height != self._height:
             self._height = height
@@ -173,15 +174,15 @@ class Panel(QDockWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """One card around title bar and view; a floating panel fills its window."""
-        painter = QPainter(self)
-        colours = self.palette()
-        if self.isFloating():
-            painter.fillRect(self.rect(), colours.color(QPalette.ColorRole.Base))
-            return
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(colours.color(QPalette.ColorRole.Mid), 1))
-        painter.setBrush(colours.color(QPalette.ColorRole.Base))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+        with painting(self) as painter:
+            colours = self.palette()
+            if self.isFloating():
+                painter.fillRect(self.rect(), colours.color(QPalette.ColorRole.Base))
+                return
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(colours.color(QPalette.ColorRole.Mid), 1))
+            painter.setBrush(colours.color(QPalette.ColorRole.Base))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
 
     def _toggle_floating(self) -> None:
         size, place = self.size(), self.mapToGlobal(QPoint(24, 24))

@@ -11,16 +11,18 @@ from PySide6.QtWidgets import QWidget
 
 from app.figures import Figures
 from app.panel import Panel
-from core.analysis.summaries import candidate_curves, online_sources, scheduler_map, token_chips, visible
+from core.analysis.audit_words import wrong_exit
+from core.analysis.summaries import candidate_curves, is_wrong, online_sources, scheduler_map, token_chips, visible
 from core.analysis.why import why
+from core.config import Policy, Record
 from core.trace.trace import TokenRecord, Trace
 from widgets.exit_chart import ExitChart
 from widgets.palette import DARK, Theme
-from widgets.probability_curves import NO_DRAFT, NO_TOKEN, PREFILL, ProbabilityCurvesView
+from widgets.probability_curves import NO_TOKEN, PREFILL, ProbabilityCurvesView
 from widgets.scheduler_map import SchedulerMapView
 from widgets.selection import Selection
 from widgets.throttle import Throttle
-from widgets.token_strip import LEGEND, TokenStrip
+from widgets.token_strip import TokenStrip
 from widgets.why_view import WhyView
 
 
@@ -41,6 +43,9 @@ SCHEDULER = Place("scheduler", "Scheduler", "panel-scheduler", "Ctrl+5", "Which 
 CURVES = Place("candidates", "Candidates", "panel-candidates", "Ctrl+6", "Candidates’ probabilities over layers")
 WHY = Place("why", "Why", "panel-why", "Ctrl+7", "Why the selected token left where it did, in words")
 
+LONGEST = 14
+"""Characters of a token that a title bar has room for."""
+
 DENSE = "A dense run watches no layers.\nChoose a SpecEE policy to see the scheduler at work."
 
 
@@ -57,6 +62,8 @@ class Views(QObject):
         self._trace: Trace | None = None
         self._selection = Selection()
         self._theme: Theme = DARK
+        self._audited = False
+        """Whether the run is recorded in audit depth: only then can exits be known to be wrong."""
         self._pending: dict[str, int] = {}
         """By panel: the first token that it has not drawn yet."""
         self._figures_from = 0
@@ -64,6 +71,8 @@ class Views(QObject):
         self.tokens, self.exits, self.scheduler = TokenStrip(), ExitChart(), SchedulerMapView()
         self.curves, self.why = ProbabilityCurvesView(), WhyView()
         self.scheduler.set_sources(self._source)
+        for noted in (self.tokens, self.exits, self.scheduler):
+            noted.set_notes(self._note)
         self._draw: dict[str, Callable[[int], None]] = {}
         self.panels: dict[str, Panel] = {}
         self._add(TOKENS, self.tokens, self._draw_tokens)
@@ -81,6 +90,7 @@ class Views(QObject):
             self._replace(trace)
             self.show_selection(selection)
             first = 0
+        self._follow_depth(trace)
         for key in self.panels:
             self._ask(key, first)
         self._figures_from = min(first, self._figures_from)
@@ -102,11 +112,21 @@ class Views(QObject):
     def apply_theme(self, theme: Theme) -> None:
         """Repaint views and legends."""
         self._theme = theme
-        self.panels[TOKENS.key].set_subtitle(LEGEND)
-        self.panels[EXITS.key].set_subtitle(_unbroken(self.exits.legend_html(theme)))
-        self.panels[SCHEDULER.key].set_subtitle(_unbroken(self.scheduler.legend_html(theme)))
+        self._show_legends()
         for view in (self.tokens, self.exits, self.scheduler, self.curves, self.why):
             view.apply_theme(theme)
+
+    def _follow_depth(self, trace: Trace | None) -> None:
+        """Name wrong exits in the legends only where they can be known, so that live ones stay short."""
+        audited = bool(trace and trace.started and trace.started.settings.record is Record.AUDIT)
+        if audited is not self._audited:
+            self._audited = audited
+            self._show_legends()
+
+    def _show_legends(self) -> None:
+        for key, view in ((TOKENS.key, self.tokens), (EXITS.key, self.exits), (SCHEDULER.key, self.scheduler)):
+            self.panels[key].set_subtitle(_unbroken(view.legend_html(self._theme, self._audited)))
+        self._ask(CURVES.key, self._selection.token or 0)
 
     def flush(self) -> None:
         """Draw now what is waiting."""
@@ -178,8 +198,8 @@ class Views(QObject):
             return
         if record.token >= first:
             self.curves.set_curves(candidate_curves(self._trace, record.token), _why_no_draft(self._trace, record))
-            legend = f" · {_unbroken(self.curves.legend_html(self._theme))}" if record.draft else ""
-            panel.set_subtitle(_token_words(record) + legend)
+            legend = _unbroken(self.curves.legend_html(self._theme, record.audit is not None))
+            panel.set_subtitle(_token_words(record) + (f" &nbsp;{legend}" if record.draft else ""))
 
     def _draw_why(self, first: int) -> None:
         if self._trace is None:
@@ -192,13 +212,18 @@ class Views(QObject):
 
     def _nothing_to_show(self, key: str) -> str | None:
         started = self._trace.started if self._trace else None
-        return DENSE if key == SCHEDULER.key and started and not started.settings.policy.needs_parts else None
+        return DENSE if key == SCHEDULER.key and started and started.settings.policy is Policy.DENSE else None
 
     def _record(self) -> TokenRecord | None:
         token = self._selection.token
         if self._trace is None or token is None or token >= len(self._trace.records):
             return None
         return self._trace.records[token]
+
+    def _note(self, token: int) -> str:
+        """The two tokens of a wrong exit, for the hovers."""
+        known = self._trace is not None and token < len(self._trace.records)
+        return wrong_exit(self._trace.records[token]) if self._trace and known else ""
 
     def _source(self, token: int, layer: int) -> str:
         """Which past exits made this layer active, for the scheduler map's hover."""
@@ -215,13 +240,23 @@ def _unbroken(legend: str) -> str:
 
 
 def _why_no_draft(trace: Trace, record: TokenRecord) -> str:
-    if trace.started is not None and not trace.started.settings.policy.needs_parts:
-        return NO_DRAFT
+    policy = trace.started.settings.policy if trace.started else Policy.DENSE
+    if not policy.needs_parts:
+        return f"No draft: the {policy.value} policy looks at no candidates."
     return PREFILL if record.token == 0 else "Nothing has been drafted for this token yet."
 
 
 def _token_words(record: TokenRecord) -> str:
     if record.emitted is None:
         return f"token {record.token + 1} · in flight"
-    text = html.escape(visible(record.emitted.token_bytes, record.emitted.special))
-    return f"token {record.token + 1} ‘{text}’"
+    words = f"token {record.token + 1} {_quoted(record.emitted.token_bytes, record.emitted.special)}"
+    if record.audit is not None and is_wrong(record):
+        words += f" ≠ {_quoted(record.audit.token_bytes[-1])}"
+    return words
+
+
+def _quoted(token_bytes: bytes, special: bool = False) -> str:
+    """A token in a title bar: what is too long for one is cut."""
+    text = visible(token_bytes, special)
+    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return f"‘{html.escape(text)}’".replace(" ", "\u00a0")

@@ -5,21 +5,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from app.loader import LoadedEngine, LoadedSummary, ModelRequest
-from core.config import CANDIDATES, Policy, RunSettings
+from core.config import CANDIDATES, Policy, Record, RunSettings
 from core.errors import UserError
 from core.exits.scheduling import EveryLayer, TwoLevelScheduler
 from core.progress import Progress, Report, check
 from core.trace.events import (
+    Audited,
     BoolArray,
     DraftProposed,
     EndReason,
     Event,
     ExitReason,
+    FloatArray,
     IntArray,
     KVUpdated,
     LayerRun,
@@ -45,9 +47,11 @@ class Plan:
     """Whether it leaves at a layer before the last."""
     refusals: int
     """How many exits are proposed and refused before."""
+    wrong: bool = False
+    """Whether full depth would give another token; only an audit tells."""
 
 
-PLANS = (Plan(True, 0), Plan(True, 1), Plan(False, 0), Plan(False, 2), Plan(True, 0))
+PLANS = (Plan(True, 0), Plan(True, 1), Plan(False, 0), Plan(False, 2), Plan(True, 0, wrong=True))
 """Taken in turn by the tokens after the first, which comes from prefill."""
 
 
@@ -70,9 +74,18 @@ def fake_run_events(
     settings: RunSettings | None = None,
     plans: tuple[Plan, ...] = PLANS,
     end: EndReason = EndReason.MAX_NEW_TOKENS,
+    audit: bool = False,
 ) -> list[Event]:
     """A whole run of `tokens` tokens, with exits, refusals and full passes as `plans` say; the same each time."""
-    return list(FakeRun(tokens, depth, run, prompt, settings or RunSettings(), plans, end).events())
+    settings = settings or RunSettings()
+    settings = replace(settings, record=Record.AUDIT) if audit else settings
+    return list(FakeRun(tokens, depth, run, prompt, settings, plans, end).events())
+
+
+def softmax(logits: FloatArray) -> FloatArray:
+    """Shares among the candidates. Shape [L, k]."""
+    powers = np.exp(logits)
+    return powers / powers.sum(-1, keepdims=True)
 
 
 class FakeRun:
@@ -117,11 +130,16 @@ class FakeRun:
             yield schedule
         refused, exit_at = self._choose(active, plan)
         last = self.depth - 1 if exit_at is None else exit_at
+        logits, scores = self._candidate_logits(last), np.full(self.depth, np.nan, np.float32)
         for layer in range(last + 1):
             proposed = layer in refused or layer == exit_at
-            yield self._layer(token, layer, bool(active[layer]), proposed)
+            event = self._layer(token, layer, logits if active[layer] else None, proposed)
+            scores[layer] = event.score
+            yield event
             if proposed:
                 yield self._verified(token, layer, accepted=layer == exit_at)
+        if self.settings.record is Record.AUDIT:
+            yield self._audited(token, last, logits, scores, wrong=plan.wrong and exit_at is not None)
         yield self._kv(token, last)
         self.scheduler.record(token, last)
         yield self._emitted(token, last + 1, ExitReason.LAST_LAYER if exit_at is None else ExitReason.VERIFIED)
@@ -147,14 +165,39 @@ class FakeRun:
         texts = tuple(WORDS[i - 100].encode() for i in ids)
         return DraftProposed(self.run, token, ids, texts, np.array([0.5, 0.2, 0.1, 0.05], np.float32))
 
-    def _layer(self, token: int, layer: int, active: bool, proposed: bool) -> LayerRun:
-        if not active:
+    def _candidate_logits(self, last: int) -> FloatArray:
+        """The first candidate rises towards the layer `last`, the others have their times before. Shape [L, k]."""
+        layers = np.arange(self.depth)[:, None]
+        others = 2.5 * np.exp(-(((layers - np.array([0.3, 0.5, 0.2]) * self.depth) / (0.25 * self.depth)) ** 2))
+        rising = 6 / (1 + np.exp((last - 0.08 * self.depth - layers) / (0.03 * self.depth)))
+        logits = np.concatenate([rising, others], 1) + self.random.normal(scale=0.25, size=(self.depth, CANDIDATES))
+        return logits.astype(np.float32)
+
+    def _layer(self, token: int, layer: int, logits: FloatArray | None, proposed: bool) -> LayerRun:
+        if logits is None:
             return LayerRun(self.run, token, layer, None, float("nan"), False)
-        local = self.random.dirichlet(np.full(CANDIDATES, 1.0))
-        values = [self.random.normal(size=CANDIDATES), local, self.random.normal(scale=0.1, size=CANDIDATES)]
+        local = softmax(logits)[layer]
+        values = [logits[layer], local, self.random.normal(scale=0.1, size=CANDIDATES)]
         low, high = (self.settings.threshold, 1.0) if proposed else (0.0, self.settings.threshold)
         score = low + (high - low) * float(self.random.uniform(0.1, 0.9))
         return LayerRun(self.run, token, layer, np.concatenate(values).astype(np.float32), score, proposed)
+
+    def _audited(self, token: int, last: int, logits: FloatArray, scores: FloatArray, wrong: bool) -> Audited:
+        """Each layer's own token is the emitted one from just before `last` on, and another one near the end of a
+        wrong exit's pass; before an exit that all refuse, candidates stay unlikely in the whole vocabulary."""
+        if not self.settings.policy.needs_parts:
+            logits = logits[:, :0]
+        words = np.where(np.arange(self.depth) >= max(last - 1, 0), token, token + 5) % len(WORDS)
+        if wrong:
+            words[min(last + 2, self.depth - 1) :] = (token + 1) % len(WORDS)
+        early = last < self.depth - 1
+        shares = (np.linspace(0.02, 0.95, self.depth) ** (1.5 if early else 6))[:, None]
+        guessed = np.where(np.isnan(scores), self.random.uniform(0.05, 0.9, self.depth), scores).astype(np.float32)
+        guessed[-1] = np.nan
+        margins = np.linspace(0.01, 0.8, self.depth).astype(np.float32)
+        texts = tuple(WORDS[w].encode() for w in words)
+        full = (softmax(logits) * shares).astype(np.float32)
+        return Audited(self.run, token, 100 + words, texts, margins, logits, full, guessed)
 
     def _verified(self, token: int, layer: int, *, accepted: bool) -> Verified:
         word = token % len(WORDS) if accepted else (token + CANDIDATES) % len(WORDS)

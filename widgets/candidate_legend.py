@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from widgets.painting import painting
 from widgets.palette import DARK, Theme
 from widgets.theme import SMALL
 
@@ -21,6 +22,9 @@ STYLES = (
 
 _SAMPLE = 24
 _GAP = 12
+_LEAST = 96
+"""Pixels for an entry, below which a row is too crowded. The rows hang on the width alone, not on the texts: a plot
+that changed its height from token to token could not be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +50,11 @@ class CandidateLegend(QWidget):
         """Show these, the drafter's best guess first."""
         if entries == self._entries:
             return
-        self._entries = entries
+        rows, self._entries = self._rows(self.width()), entries
         self.setToolTip("\n".join(f"{e.text}  {e.probability:.1%}{'  emitted' * e.emitted}" for e in entries))
         self.setAccessibleDescription("; ".join(f"{e.text} {e.probability:.0%}" for e in entries))
-        self.updateGeometry()
+        if self._rows(self.width()) != rows:
+            self.updateGeometry()  # only then: it makes the main window lay out all its docks anew
         self.update()
 
     def apply_theme(self, theme: Theme) -> None:
@@ -69,7 +74,7 @@ class CandidateLegend(QWidget):
         return self._row_height() * self._rows(width)
 
     def _rows(self, width: int) -> int:
-        return 1 if len(self._entries) * 96 <= width or len(self._entries) < 3 else 2
+        return 1 if len(self._entries) * _LEAST <= width or len(self._entries) < 3 else 2
 
     def _row_height(self) -> int:
         return round(QFontMetricsF(self._font(True)).height()) + 4
@@ -83,17 +88,19 @@ class CandidateLegend(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         if not self._entries:
             return
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        with painting(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            self._paint_entries(painter)
+
+    def _paint_entries(self, painter: QPainter) -> None:
         rows = self._rows(self.width())
         columns = -(-len(self._entries) // rows)
         widths = self._column_widths(rows, columns)
         for i, entry in enumerate(self._entries):
             row, column = divmod(i, columns)
             left = sum(widths[:column])
-            self._paint_entry(
-                painter, i, entry, QRectF(left, row * self._row_height(), widths[column], self._row_height())
-            )
+            height = self._row_height()
+            self._paint_entry(painter, i, entry, QRectF(left, row * height, widths[column], height))
 
     def _column_widths(self, rows: int, columns: int) -> list[float]:
         """As wide as the entries ask, and where that is too much, the widest give way first."""

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontMetrics, QPainter, 
 
 from core.analysis.summaries import Outcome
 from widgets.palette import Theme, exit_colours
+from widgets.plot_items import draw_unequals
 from widgets.theme import SMALL, mixed
 
 PADDING = 7
@@ -44,7 +45,7 @@ class ChipPainter:
         self.font = _fixed(font)
         self.small = QFont(font)
         self.small.setPointSizeF(font.pointSizeF() * SMALL)
-        # Between the card and what stands out from it: on the latter alone, small amber text is too faint in light.
+        # Between the panel and what stands out from it: chips are many, and each is set off by its outline already.
         self.fill = mixed(theme.raised, theme.surface, 0.5)
         self._metrics, self._small_metrics = QFontMetrics(self.font), QFontMetrics(self.small)
         # Fonts that stand in for missing letters are often taller than the one asked for.
@@ -123,6 +124,8 @@ class ChipPainter:
         painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, chip.number)
 
     def _number_colour(self, chip: ChipState) -> str:
+        if chip.mark is Outcome.WRONG_EXIT:
+            return self.theme.wrong
         if chip.mark is Outcome.REFUSED:
             return self.theme.caution
         return self.theme.text if chip.selected else self.theme.muted
@@ -146,7 +149,8 @@ class ChipPainter:
 
 
 def paint_mark(painter: QPainter, centre: QPointF, size: int, mark: Outcome, colour: QColor) -> None:
-    """The outcome mark: a square for full depth, a struck circle for proposed and refused, a ring for prefill."""
+    """The outcome mark: a square for full depth, a struck circle for proposed and refused, a ring for prefill, a
+    struck = for a wrong exit."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     half = size / 2
@@ -160,10 +164,12 @@ def paint_mark(painter: QPainter, centre: QPointF, size: int, mark: Outcome, col
         painter.drawEllipse(centre, half, half)
         leg = half * math.sqrt(0.5)
         painter.drawLine(centre + QPointF(-leg, leg), centre + QPointF(leg, -leg))
+    elif mark is Outcome.WRONG_EXIT:
+        draw_unequals(painter, [centre], size, colour)
     painter.restore()
 
 
-_MARKED = (Outcome.FULL_DEPTH, Outcome.REFUSED, Outcome.PREFILL)
+_MARKED = (Outcome.FULL_DEPTH, Outcome.REFUSED, Outcome.PREFILL, Outcome.WRONG_EXIT)
 
 
 def _fixed(font: QFont) -> QFont:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
 
@@ -16,9 +19,9 @@ STRIP = (-0.52, -0.17)
 """Where the scores 0…1 lie on the y axis, below the probabilities: one x axis serves both."""
 
 
-def strip_y(score: float) -> float:
-    """The y of a predictor score in the strip."""
-    return STRIP[0] + (STRIP[1] - STRIP[0]) * score
+def strip_y(score: ArrayLike) -> NDArray[np.float64]:
+    """The y of predictor scores in the strip."""
+    return np.asarray(STRIP[0] + (STRIP[1] - STRIP[0]) * np.asarray(score, float))
 
 
 class CurveItem(PixelItem):
@@ -27,12 +30,13 @@ class CurveItem(PixelItem):
     def __init__(self) -> None:
         super().__init__()
         self.data: CandidateCurves | None = None
-        self.show_score = True
+        self.show_score, self.full = True, False
         self.font = QFont()
         self.theme: Theme = DARK
 
-    def set_data(self, data: CandidateCurves | None, show_score: bool) -> None:
-        self.data, self.show_score = data, show_score
+    def set_data(self, data: CandidateCurves | None, show_score: bool, full: bool) -> None:
+        """`full` asks for probabilities in the whole vocabulary, which only audited tokens have."""
+        self.data, self.show_score, self.full = data, show_score, full
         self.update()
 
     def apply_theme(self, theme: Theme) -> None:
@@ -41,11 +45,15 @@ class CurveItem(PixelItem):
 
 
 class Ground(CurveItem):
-    """Faint lines at whole fifths, the strip's frame and the threshold."""
+    """Faint lines at quarters, the strip's frame, the threshold, and a shade over the layers that never ran."""
 
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
         if self.data is None:
             return
+        if self.data.early:
+            left = float(np.round(pixels.x(self.data.exit_layer))) + 1
+            shade = QRectF(left, pixels.area.top(), pixels.area.right() - left, pixels.area.height())
+            painter.fillRect(shade, QColor(mixed(self.theme.surface, self.theme.window, 0.65)))
         faint = QColor(mixed(self.theme.line, self.theme.surface, 0.3))
         for value in (0.0, 0.25, 0.5, 0.75, 1.0):
             _level(painter, pixels, value, QPen(faint, 1))
@@ -55,41 +63,94 @@ class Ground(CurveItem):
             _level(painter, pixels, value, QPen(faint, 1))
         pen = QPen(QColor(self.theme.muted), 1)
         pen.setDashPattern([5, 4])
-        _level(painter, pixels, strip_y(self.data.threshold), pen)
+        _level(painter, pixels, float(strip_y(self.data.threshold)), pen)
+
+
+def shown_curves(data: CandidateCurves, full: bool) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The layers that have values, shape [n], and the values, shape [n, k]: all L layers where there was an audit."""
+    if data.audit is None:
+        return data.layers, data.probabilities
+    return np.arange(data.depth), data.audit.full if full else data.audit.local
 
 
 class Curves(CurveItem):
-    """A curve a candidate, markers at the evaluated layers only; the emitted one thicker and on top."""
+    """A curve a candidate, markers at the evaluated layers only; the emitted one thicker and on top.
+
+    What an audit adds steps back: thin where the predictors of the layers were not asked, dotted beyond the exit.
+    """
 
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
         data = self.data
-        if data is None or not len(data.layers):
+        if data is None:
+            return
+        layers, values = shown_curves(data, self.full)
+        if not len(layers):
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        order = sorted(range(data.probabilities.shape[1]), key=lambda i: (i == data.emitted_candidate, -i))
-        x = pixels.x(data.layers + 1)
+        order = sorted(range(values.shape[1]), key=lambda i: (i == data.emitted_candidate, -i))
+        x = pixels.x(layers + 1)
         for i in order:
-            self._draw_one(painter, i, points(x, pixels.y(data.probabilities[:, i])), i == data.emitted_candidate)
+            self._draw_one(painter, i, dict(zip(layers.tolist(), points(x, pixels.y(values[:, i])), strict=True)))
 
-    def _draw_one(self, painter: QPainter, index: int, line: list[QPointF], emitted: bool) -> None:
+    def _draw_one(self, painter: QPainter, index: int, line: dict[int, QPointF]) -> None:
+        """`line` holds a point for each layer."""
+        assert self.data is not None
         colour = QColor(self.theme.candidates[index % 4])
-        style, marker = STYLES[index % 4]
-        painter.setPen(QPen(colour, 3 if emitted else 1.5, style, Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.RoundJoin))
+        emitted = index == self.data.emitted_candidate
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawPolyline(QPolygonF(line))
-        for point in line:
-            paint_marker(painter, marker, point, 10 if emitted else 8.5, QColor(self.theme.surface))
-            paint_marker(painter, marker, point, 8 if emitted else 6.5, colour)
+        for kind, run in runs(list(line), set(self.data.layers.tolist()), self.data.exit_layer):
+            painter.setPen(self._pen(kind, index, emitted))
+            painter.drawPolyline(QPolygonF([line[layer] for layer in run]))
+        marker = STYLES[index % 4][1]
+        for layer in self.data.layers.tolist():
+            paint_marker(painter, marker, line[layer], 10 if emitted else 8.5, QColor(self.theme.surface))
+            paint_marker(painter, marker, line[layer], 8 if emitted else 6.5, colour)
+
+    def _pen(self, kind: str, index: int, emitted: bool) -> QPen:
+        colour, style = self.theme.candidates[index % 4], STYLES[index % 4][0]
+        cap, join = Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.RoundJoin
+        if kind == SOLID:
+            return QPen(QColor(colour), 3 if emitted else 1.5, style, cap, join)
+        paler = QColor(mixed(colour, self.theme.surface, 0.25 if emitted else 0.4))
+        if kind == THIN:
+            return QPen(paler, 1.6 if emitted else 1, style, cap, join)
+        pen = QPen(paler, 2.2 if emitted else 1.5, style, Qt.PenCapStyle.RoundCap, join)
+        pen.setDashPattern([0.1, 2.4])
+        return pen
+
+
+SOLID, THIN, DOTTED = "solid", "thin", "dotted"
+
+
+def runs(layers: list[int], evaluated: set[int], exit_layer: int) -> list[tuple[str, list[int]]]:
+    """Stretches of ascending 0-based `layers` that are drawn alike; each starts where the one before ends.
+
+    Solid between evaluated layers, thin to and from others, dotted beyond the exit, which is none where `exit_layer`
+    is 0.
+    """
+    made: list[tuple[str, list[int]]] = []
+    for low, high in pairwise(layers):
+        beyond = exit_layer > 0 and low >= exit_layer - 1
+        kind = DOTTED if beyond else SOLID if {low, high} <= evaluated else THIN
+        if made and made[-1][0] == kind:
+            made[-1][1].append(high)
+        else:
+            made.append((kind, [low, high]))
+    return made
 
 
 class Scores(CurveItem):
-    """The predictor's score at each evaluated layer: a stalk with a head, filled where it proposes an exit."""
+    """The predictor's score at each evaluated layer: a stalk with a head, filled where it proposes an exit.
+
+    What predictors that were not asked would have scored, where an audit tells: a small dim ring without a stalk.
+    """
 
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
         data = self.data
         if data is None or not self.show_score:
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._draw_silent(painter, pixels, data)
         floor = float(np.round(pixels.y(STRIP[0]))) + 0.5
         for layer, score in zip(data.layers.tolist(), data.scores.tolist(), strict=True):
             proposed = score > data.threshold
@@ -101,6 +162,15 @@ class Scores(CurveItem):
             painter.setBrush(colour if proposed else QColor(self.theme.surface))
             painter.drawEllipse(QPointF(x, y), 3.2, 3.2)
         self._label(painter, pixels)
+
+    def _draw_silent(self, painter: QPainter, pixels: Pixels, data: CandidateCurves) -> None:
+        if data.audit is None:
+            return
+        silent = np.setdiff1d(np.flatnonzero(~np.isnan(data.audit.scores)), data.layers)
+        painter.setPen(QPen(QColor(mixed(self.theme.muted, self.theme.surface, 0.35)), 1))
+        painter.setBrush(QColor(self.theme.surface))
+        for point in points(pixels.x(silent + 1), pixels.y(strip_y(data.audit.scores[silent]))):
+            painter.drawEllipse(point, 2.2, 2.2)
 
     def _label(self, painter: QPainter, pixels: Pixels) -> None:
         """What the strip shows, in the gap between the two plots, where no data can be."""

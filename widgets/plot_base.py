@@ -16,10 +16,12 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from widgets.painting import painting
 from widgets.palette import DARK, Theme
 from widgets.plot_items import PixelItem, TextAxis, Ticks
+from widgets.quiet_label import QuietLabel
 from widgets.selection import Selection
 from widgets.theme import RADIUS, SMALL, mixed
 
@@ -74,10 +76,10 @@ class PlotView(QWidget):
         self.column.setContentsMargins(_RING, _RING, _RING, _RING)
         self.column.setSpacing(2)
         self.column.addWidget(self.canvas, 1)
-        self._readout = _overlay(self, "readout")
-        self._message = _overlay(self, "message")
-        self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._message.setWordWrap(True)
+        self._readout = _overlay(self, "readout", Qt.TextFormat.RichText)
+        self._message = _overlay(self, "message", Qt.TextFormat.PlainText)
+        self._message.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._message.label.setWordWrap(True)
 
     def add(self, item: pg.GraphicsObject, depth: float) -> None:
         """Put an item into the plot, once; higher depths lie on top."""
@@ -169,13 +171,13 @@ class PlotView(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The ground, and the focus ring around everything."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(self.theme.surface))
-        if self.hasFocus():
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(QColor(self.theme.accent), _RING))
-            inset = _RING / 2
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), RADIUS - 2, RADIUS - 2)
+        with painting(self) as painter:
+            painter.fillRect(self.rect(), QColor(self.theme.surface))
+            if self.hasFocus():
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.setPen(QPen(QColor(self.theme.accent), _RING))
+                ring = QRectF(self.rect()).adjusted(_RING / 2, _RING / 2, -_RING / 2, -_RING / 2)
+                painter.drawRoundedRect(ring, RADIUS - 2, RADIUS - 2)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
@@ -231,8 +233,8 @@ class PlotView(QWidget):
 
     def _place_readout(self, at: object) -> None:
         """Beside the pointer, on the side that has room; inside of the plot always."""
-        self._readout.adjustSize()
-        size = self._readout.size()
+        size = self._readout.label.sizeHint()
+        self._readout.resize(size)
         x, y = at.x() + 16, at.y() - size.height() - 10  # type: ignore[attr-defined]
         if x + size.width() > self.width() - 4:
             x = at.x() - size.width() - 16  # type: ignore[attr-defined]
@@ -263,10 +265,11 @@ _READOUT = (
 )
 
 
-def _overlay(parent: QWidget, name: str) -> QLabel:
-    label = QLabel(parent)
-    label.setObjectName(name)
-    label.setTextFormat(Qt.TextFormat.RichText if name == "readout" else Qt.TextFormat.PlainText)
-    label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-    label.hide()
-    return label
+def _overlay(parent: QWidget, name: str, text_format: Qt.TextFormat) -> QuietLabel:
+    """Words over the plot; the readout changes with every move of the mouse."""
+    overlay = QuietLabel(parent, placed=True)
+    overlay.label.setObjectName(name)
+    overlay.label.setTextFormat(text_format)
+    overlay.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+    overlay.hide()
+    return overlay

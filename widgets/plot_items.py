@@ -7,7 +7,6 @@ never by the number of tokens.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from widgets.painting import guarded
 from widgets.palette import Theme
 
 Ticks = Callable[[float, float, float], list[tuple[float, str]]]
@@ -75,9 +75,10 @@ class TextAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         return QRectF(super().boundingRect()).adjusted(-80 if self.orientation == "bottom" else 0, 0, 0, 0)
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        painter.setFont(self._font)
-        painter.setPen(self._colour)
-        self._paint_left(painter) if self.orientation == "left" else self._paint_bottom(painter)
+        with guarded(painter):
+            painter.setFont(self._font)
+            painter.setPen(self._colour)
+            self._paint_left(painter) if self.orientation == "left" else self._paint_bottom(painter)
 
     def _paint_left(self, painter: QPainter) -> None:
         (low, high), size = self.range, self.size()
@@ -150,20 +151,15 @@ class PixelItem(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
         self.prepareGeometryChange()
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        to_pixels = painter.worldTransform()
-        area = to_pixels.mapRect(self.boundingRect())
-        if area.width() < 1 or area.height() < 1:
-            return
-        ratio = painter.device().devicePixelRatioF()
-        pixels = Pixels(to_pixels.m11(), to_pixels.dx(), to_pixels.m22(), to_pixels.dy(), area, ratio)
-        painter.save()
-        painter.resetTransform()
-        try:
+        with guarded(painter):
+            to_pixels = painter.worldTransform()
+            area = to_pixels.mapRect(self.boundingRect())
+            if area.width() < 1 or area.height() < 1:
+                return
+            ratio = painter.device().devicePixelRatioF()
+            pixels = Pixels(to_pixels.m11(), to_pixels.dx(), to_pixels.m22(), to_pixels.dy(), area, ratio)
+            painter.resetTransform()
             self.draw(painter, pixels)
-        except Exception:
-            # An exception that leaves a paint call takes the whole process down with it: report it from here.
-            sys.excepthook(*sys.exc_info())
-        painter.restore()
 
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
         raise NotImplementedError
@@ -186,8 +182,19 @@ class Cursor(PixelItem):
     def place(self, x: float | None, y: float | None = None) -> None:
         """Mark the column at `x`, with the cell at `y` in it; None marks nothing."""
         if (x, y) != self._at:
-            self._at = (x, y)
+            before, self._at = self._at, (x, y)
+            self._repaint(before[0], x)
+
+    def _repaint(self, *columns: float | None) -> None:
+        """Paint these columns of the plot again and no others: the cursor moves often, and what it lies on is dear."""
+        view, wide = self.viewRect(), self.pixelWidth()
+        if view is None or not wide:
             self.update()
+            return
+        margin = (max(self._widths) + 3) * wide
+        for x in columns:
+            if x is not None:
+                self.update(QRectF(x - 0.5 - margin, view.top(), 1 + 2 * margin, view.height()))
 
     def apply_theme(self, theme: Theme) -> None:
         self._colour = QColor(theme.selection if self._filled else getattr(theme, self._role))
@@ -249,6 +256,32 @@ def draw_triangles(painter: QPainter, at: list[QPointF], size: float, fill: QCol
         x, y = point.x(), point.y()
         corners = (QPointF(x - half, y + half * 0.8), QPointF(x + half, y + half * 0.8), QPointF(x, y - half))
         painter.drawPolygon(QPolygonF(corners))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+
+def draw_crosses(painter: QPainter, at: list[QPointF], size: float, colour: QColor, halo: QColor) -> None:
+    """✕ with a rim."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    reach = size / 2
+    for width, ink in ((4.2, halo), (2.0, colour)):
+        painter.setPen(QPen(ink, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+        for point in at:
+            x, y = point.x(), point.y()
+            painter.drawLine(QLineF(x - reach, y - reach, x + reach, y + reach))
+            painter.drawLine(QLineF(x - reach, y + reach, x + reach, y - reach))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+
+def draw_unequals(painter: QPainter, at: list[QPointF], size: float, colour: QColor) -> None:
+    """≠: two bars and a slash."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setPen(QPen(colour, 1.4))
+    half, gap = size / 2, size * 0.2
+    for point in at:
+        x, y = point.x(), point.y()
+        painter.drawLine(QLineF(x - half, y - gap, x + half, y - gap))
+        painter.drawLine(QLineF(x - half, y + gap, x + half, y + gap))
+        painter.drawLine(QLineF(x - half * 0.5, y + half, x + half * 0.5, y - half))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 

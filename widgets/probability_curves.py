@@ -8,11 +8,11 @@ import math
 import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QCheckBox, QHBoxLayout, QToolButton, QWidget
 
 from core.analysis.summaries import CandidateCurves
 from widgets.candidate_legend import CandidateLegend, Entry
-from widgets.curve_items import STRIP, Curves, ExitLine, Ground, Scores, exit_label, strip_y
+from widgets.curve_items import STRIP, Curves, ExitLine, Ground, Scores, exit_label, shown_curves, strip_y
 from widgets.palette import Theme
 from widgets.plot_base import PlotView
 from widgets.plot_items import Cursor, whole_ticks
@@ -20,8 +20,21 @@ from widgets.selection import Selection
 from widgets.theme import SMALL
 
 NO_TOKEN = "Select a token to see its candidates over the layers."
-NO_DRAFT = "No draft: a dense run has no candidates."
+NO_DRAFT = "No draft: this policy looks at no candidates."
 PREFILL = "The first token comes from the prompt's own pass: nothing was drafted for it."
+
+LOCAL_TIP = "Probability among the candidates alone: what the predictors see. It always adds up to 1."
+FULL_TIP = (
+    "Probability in the whole vocabulary. Where the final token is a candidate, its curve jumps at some layer while the"
+    " others stay low; where it is none, all stay low. Only this view can show that: among the candidates alone the"
+    " probabilities always add up to 1."
+)
+NO_AUDIT_TIP = (
+    "Only an audit records probabilities in the whole vocabulary, and this token was not audited: set Record to audit"
+    " and run again. The predictors see the candidates alone, and those always add up to 1: where the final token is"
+    " none of them, nothing here shows that all of them are unlikely."
+)
+TOO_EARLY_TIP = "Probabilities in the whole vocabulary come with the audit, once the token has left."
 
 _TOP_ROOM = 18
 _BOTTOM = -0.03
@@ -37,41 +50,71 @@ class ProbabilityCurvesView(PlotView):
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("Candidates over layers", ("layer", ""), (whole_ticks(40), self._y_ticks), parent)
+        super().__init__("Candidates over layers", ("layer", "prob."), (whole_ticks(40), self._y_ticks), parent)
         self.curves: CandidateCurves | None = None
         self.band, self.frame = Cursor(filled=True), Cursor(filled=False)
         self.pointer = Cursor(filled=False, role="muted")
         self._items = (Ground(), Scores(), ExitLine(), Curves())
         for depth, item in enumerate((self.band, self.frame, self.pointer, *self._items)):
             self.add(item, depth)
+        self._wants_full = False
         self._build_header()
         self.apply_theme(self.theme)
         self.set_curves(None, NO_TOKEN)
 
     def _build_header(self) -> None:
         self.legend = CandidateLegend(self)
-        self.score_box = QCheckBox("show score", self)
+        self.score_box = QCheckBox("score", self)
         self.score_box.setChecked(True)
         self.score_box.setToolTip("The predictor's score at each evaluated layer, against the threshold")
+        self.score_box.setAccessibleName("Show the predictor's scores")
         self.score_box.toggled.connect(self._on_score_toggled)
+        self._build_scale()
         row = QHBoxLayout()
         row.setContentsMargins(8, 0, 8, 0)
         row.setSpacing(10)
         row.addWidget(self.legend, 1, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.scale, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.score_box, 0, Qt.AlignmentFlag.AlignTop)
         self.column.insertLayout(0, row)
 
+    def _build_scale(self) -> None:
+        """The toggle *local / full vocabulary*."""
+        self.scale = QWidget(self)
+        row = QHBoxLayout(self.scale)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        self._group = QButtonGroup(self.scale)
+        self.local_button, self.full_button = QToolButton(), QToolButton()
+        for button, text, end in ((self.local_button, "local", "left"), (self.full_button, "full vocabulary", "right")):
+            button.setText(text)
+            button.setProperty("end", end)
+            button.setCheckable(True)
+            button.setProperty("role", "segment")
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.setAccessibleName(f"Probabilities: {text}")
+            self._group.addButton(button)
+            row.addWidget(button)
+        self.local_button.setToolTip(_wrapped(LOCAL_TIP))
+        self._group.buttonClicked.connect(self._on_scale_chosen)
+
     @staticmethod
-    def legend_html(theme: Theme) -> str:
-        """The card's subtitle; which curve is which candidate stands above the plot."""
+    def legend_html(theme: Theme, audited: bool = False) -> str:
+        """The panel's subtitle; which curve is which candidate stands above the plot."""
+        audit = " &nbsp;┈ not run" if audited else ""
         return (
-            f'probability among the candidates &nbsp;<b style="color:{theme.text}">━</b> emitted'
-            f' &nbsp;○ score &nbsp;<span style="color:{theme.text}">●</span> above the threshold'
+            f'<b style="color:{theme.text}">━</b> emitted'
+            f' &nbsp;<span style="color:{theme.text}">●</span> proposed{audit}'
         )
 
     @property
     def show_score(self) -> bool:
         return self.score_box.isChecked()
+
+    @property
+    def full(self) -> bool:
+        """Whether probabilities in the whole vocabulary are shown."""
+        return self._wants_full and self.curves is not None and self.curves.audit is not None
 
     def set_curves(self, curves: CandidateCurves | None, why_empty: str = NO_DRAFT) -> None:
         """Show these curves, or the sentence that says why there are none."""
@@ -79,12 +122,14 @@ class ProbabilityCurvesView(PlotView):
         self.set_message(why_empty if curves is None else None)
         self.legend.setVisible(curves is not None)
         self.score_box.setVisible(curves is not None)
+        self.scale.setVisible(curves is not None)
         if curves is not None:
             self.legend.set_entries(_entries(curves))
             self._set_axes(curves)
-            self.describe(summary(curves))
+            self._set_scale(curves)
+            self.describe(summary(curves, self.full))
         for item in self._items:
-            item.set_data(curves, self.show_score)
+            item.set_data(curves, self.show_score, self.full)
         self.show_selection()
         self.refresh_hover()
 
@@ -98,24 +143,26 @@ class ProbabilityCurvesView(PlotView):
         font.setPointSizeF(font.pointSizeF() * SMALL)
         for item in self._items:
             item.font = font
-        self.score_box.setFont(font)
+        for control in (self.score_box, self.local_button, self.full_button):
+            control.setFont(font)
         self.legend.apply_theme(theme)
 
     def readout(self, x: float, y: float) -> str | None:
         layer = self._layer_at(x)
         if self.curves is None or layer is None:
             return None
-        return readout(self.curves, layer, self.theme)
+        return readout(self.curves, layer, self.theme, self.full)
 
     def pick(self, x: float, y: float) -> Selection | None:
         layer = self._layer_at(x)
         return None if self.curves is None or layer is None else Selection(self.curves.token, layer)
 
     def step(self, key: Qt.Key) -> Selection | None:
-        """Arrows go from one evaluated layer to the next: between them there is nothing to read."""
-        if self.curves is None or not len(self.curves.layers):
+        """Arrows go from one layer with values to the next: between them there is nothing to read."""
+        layers = [] if self.curves is None else shown_curves(self.curves, self.full)[0].tolist()
+        if self.curves is None or not layers:
             return None
-        layer = _next_layer(key, self.curves.layers.tolist(), self.selection.layer)
+        layer = _next_layer(key, layers, self.selection.layer)
         return None if layer is None else Selection(self.curves.token, layer)
 
     def show_selection(self) -> None:
@@ -135,6 +182,17 @@ class ProbabilityCurvesView(PlotView):
     def _on_score_toggled(self, _checked: bool) -> None:
         self.set_curves(self.curves) if self.curves is not None else None
 
+    def _on_scale_chosen(self, button: QToolButton) -> None:
+        self._wants_full = button is self.full_button
+        self.set_curves(self.curves) if self.curves is not None else None
+
+    def _set_scale(self, curves: CandidateCurves) -> None:
+        """The choice outlives tokens that have no audit, such as the one in flight."""
+        self.full_button.setEnabled(curves.audit is not None)
+        (self.full_button if self.full else self.local_button).setChecked(True)
+        no_audit = NO_AUDIT_TIP if curves.exit_layer else TOO_EARLY_TIP
+        self.full_button.setToolTip(_wrapped(FULL_TIP if curves.audit is not None else no_audit))
+
     def _set_axes(self, curves: CandidateCurves) -> None:
         self.x_axis.set_ticks(whole_ticks(40, always=(curves.depth,)))
         self.view.setXRange(0.5, curves.depth + 0.5, padding=0)
@@ -146,7 +204,7 @@ class ProbabilityCurvesView(PlotView):
         if self.curves is None or not self.show_score:
             return probabilities
         threshold = self.curves.threshold
-        return [*probabilities, (strip_y(threshold), f"{threshold:.2g}")]
+        return [*probabilities, (float(strip_y(threshold)), f"{threshold:.2g}")]
 
 
 def _entries(curves: CandidateCurves) -> tuple[Entry, ...]:
@@ -169,17 +227,30 @@ def _next_layer(key: Qt.Key, layers: list[int], now: int | None) -> int | None:
     return None
 
 
-def readout(curves: CandidateCurves, layer: int, theme: Theme) -> str:
+def readout(curves: CandidateCurves, layer: int, theme: Theme, full: bool = False) -> str:
     """All values at one layer, as HTML."""
-    head = f"<b>layer {layer + 1}</b>"
-    at = np.flatnonzero(curves.layers == layer)
+    head = f"<b>layer {layer + 1}</b> · {_layer_words(curves, layer)}"
+    layers, values = shown_curves(curves, full)
+    at = np.flatnonzero(layers == layer)
     if not len(at):
-        reached = curves.exit_layer == 0 or layer < curves.exit_layer
-        return f"{head} · {'not evaluated' if reached else 'not run: the token left at ' + str(curves.exit_layer)}"
-    score = float(curves.scores[at[0]])
-    sign = "&gt;" if score > curves.threshold else "≤"
-    rows = "".join(_readout_row(curves, i, float(p), theme) for i, p in enumerate(curves.probabilities[at[0]]))
-    return f"{head} · score {score:.2f} {sign} {curves.threshold:.2f}<table cellspacing='0'>{rows}</table>"
+        return head
+    rows = "".join(_readout_row(curves, i, float(p), theme) for i, p in enumerate(values[at[0]]))
+    return f"{head}<table cellspacing='0'>{rows}</table>"
+
+
+def _layer_words(curves: CandidateCurves, layer: int) -> str:
+    """The score of a layer, or why there is none."""
+    at = np.flatnonzero(curves.layers == layer)
+    if len(at):
+        return f"score {_against(float(curves.scores[at[0]]), curves.threshold)}"
+    reached = curves.exit_layer == 0 or layer < curves.exit_layer
+    why = "not evaluated" if reached else f"not run: the token left at {curves.exit_layer}"
+    silent = float("nan") if curves.audit is None else float(curves.audit.scores[layer])
+    return why if math.isnan(silent) else f"{why}<br>audited score {_against(silent, curves.threshold)}"
+
+
+def _against(score: float, threshold: float) -> str:
+    return f"{score:.2f} {'&gt;' if score > threshold else '≤'} {threshold:.2f}"
 
 
 def _readout_row(curves: CandidateCurves, index: int, probability: float, theme: Theme) -> str:
@@ -190,12 +261,22 @@ def _readout_row(curves: CandidateCurves, index: int, probability: float, theme:
     return f"<tr><td>{mark}&nbsp;{text}&nbsp;&nbsp;</td><td align='right'>{probability:.3f}</td></tr>"
 
 
-def summary(curves: CandidateCurves) -> str:
+def summary(curves: CandidateCurves, full: bool = False) -> str:
     """The plot in a sentence."""
     head = f"Token {curves.token + 1}, {len(curves.layers)} of {curves.depth} layers evaluated"
     end = f"; {exit_label(curves)}" if curves.exit_layer else "; in flight"
-    if not len(curves.layers):
+    layers, values = shown_curves(curves, full)
+    if not len(layers):
         return f"{head}{end}."
-    values = zip(curves.candidate_texts, curves.probabilities[-1].tolist(), strict=True)
-    last = ", ".join(f"{text} {value:.2f}" for text, value in values)
-    return f"{head}{end}. At layer {int(curves.layers[-1]) + 1}: {last}."
+    last = _named(curves, values[-1].tolist())
+    scale = ", in the whole vocabulary" if full else ""
+    return f"{head}{end}. At layer {int(layers[-1]) + 1}{scale}: {last}."
+
+
+def _named(curves: CandidateCurves, values: list[float]) -> str:
+    return ", ".join(f"{text} {value:.2f}" for text, value in zip(curves.candidate_texts, values, strict=True))
+
+
+def _wrapped(tip: str) -> str:
+    """A tool tip that wraps: only rich text does."""
+    return f"<p>{html.escape(tip)}</p>"

@@ -9,12 +9,14 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
+from core.analysis.growing import Growing
 from core.analysis.summaries import CellState, SchedulerMap
 from widgets.palette import Theme
-from widgets.plot_items import PixelItem, Pixels, draw_dots, draw_triangles, points, whole_ticks
+from widgets.plot_items import whole_ticks
+from widgets.scheduler_marks import CellMarks
 from widgets.selection import Selection
 from widgets.theme import mixed
 from widgets.token_plot import TokenPlot
@@ -27,7 +29,8 @@ Sources = Callable[[int, int], str]
 _TOP_ROOM = 18
 # As bytes: with the enum itself NumPy would widen every array to eight bytes a cell.
 _WATCHED = np.uint8(CellState.OFFLINE | CellState.ONLINE)
-_EVALUATED, _REFUSED, _EXITED = (np.uint8(f) for f in (CellState.EVALUATED, CellState.REFUSED, CellState.EXITED))
+_EVALUATED, _REFUSED = np.uint8(CellState.EVALUATED), np.uint8(CellState.REFUSED)
+_EXITED, _WRONG = np.uint8(CellState.EXITED), np.uint8(CellState.WRONG)
 _UP_DOWN = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}
 
 
@@ -40,8 +43,10 @@ class SchedulerMapView(TokenPlot):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Scheduler map: tokens by layers", "layer", parent)
-        self._buffer = np.zeros((0, 1), np.uint8)
-        self._states = self._buffer
+        self._rows = Growing(np.uint8, (1,))
+        self._tallies = Growing(np.int64, (_TALLIES,))
+        """`tallies` of each token and all before it: the lowest of the layers, and sums of the rest."""
+        self._notes: Callable[[int], str] | None = None
         self._sources: Sources | None = None
         self._tints = np.zeros((2, _KINDS, 4), np.uint8)
         self._pixels = np.zeros((2, 0, 4), np.uint8)
@@ -53,13 +58,14 @@ class SchedulerMapView(TokenPlot):
         self.clear()
 
     @staticmethod
-    def legend_html(theme: Theme) -> str:
-        """The card's subtitle."""
+    def legend_html(theme: Theme, audited: bool = False) -> str:
+        """The panel's subtitle; only an audit can tell wrong exits."""
         offline, online = offline_colour(theme), online_colour(theme)
+        wrong = f' &nbsp;<span style="color:{theme.wrong}">✕</span> wrong' if audited else ""
         return (
             f'<span style="color:{offline}">▀</span> offline &nbsp;<span style="color:{online}">▄</span> online'
             f' &nbsp;dim: not reached &nbsp;<span style="color:{theme.text}">●</span> exit'
-            f' &nbsp;■ full depth &nbsp;<span style="color:{theme.caution}">▲</span> refused'
+            f' &nbsp;■ full depth &nbsp;<span style="color:{theme.caution}">▲</span> refused{wrong}'
         )
 
     @property
@@ -67,15 +73,19 @@ class SchedulerMapView(TokenPlot):
         """Flags of `CellState` of all tokens shown. Shape [n, L]."""
         return self._states
 
+    @property
+    def _states(self) -> NDArray[np.uint8]:
+        return self._rows.values
+
     def set_map(self, data: SchedulerMap) -> None:
         """Replace the rows from `data.first` on."""
         depth, first = data.states.shape[1], min(data.first, self.count)
-        if depth != self._buffer.shape[1]:
-            self._buffer, first = np.zeros((0, depth), np.uint8), 0
-        count = first + len(data.states)
+        if depth != self._states.shape[1]:
+            self._rows, self._tallies, first = Growing(np.uint8, (depth,)), Growing(np.int64, (_TALLIES,)), 0
+        self._rows.replace(first, data.states)
+        self._tally(first)
+        count = len(self._rows)
         self._reserve(count)
-        self._buffer[first:count] = data.states
-        self._states = self._buffer[:count]
         self._paint_from(first)
         self.set_message(NO_TOKENS if count == 0 else None)
         self.y_axis.set_ticks(whole_ticks(24, always=(depth,)))
@@ -84,16 +94,20 @@ class SchedulerMapView(TokenPlot):
         self.set_count(count)
         self.show_selection()
         if count:
-            self.describe(summary(self._states))
+            self.describe(summary(self._tallies.values[-1], count, depth))
         self.refresh_hover()
 
     def set_sources(self, sources: Sources) -> None:
         """Ask this which past exits made a layer active, for the hover."""
         self._sources = sources
 
+    def set_notes(self, notes: Callable[[int], str]) -> None:
+        """Ask this which two tokens a wrong exit of a 0-based token was about, for the hover."""
+        self._notes = notes
+
     def clear(self) -> None:
         """Show no tokens."""
-        self.set_map(SchedulerMap(0, np.zeros((0, self._buffer.shape[1]), np.uint8)))
+        self.set_map(SchedulerMap(0, np.zeros((0, self._states.shape[1]), np.uint8)))
 
     def apply_theme(self, theme: Theme) -> None:
         super().apply_theme(theme)
@@ -108,9 +122,8 @@ class SchedulerMapView(TokenPlot):
         state = CellState(int(self._states[token, layer]))
         lines = [f"<b>token {token + 1} · layer {layer + 1}</b>", describe_state(state, self._layers_run(token), layer)]
         source = self._sources(token, layer) if self._sources and state & CellState.ONLINE else ""
-        if source:
-            lines.append(html.escape(source))
-        return "<br>".join(lines)
+        note = self._notes(token) if self._notes and state & CellState.WRONG else ""
+        return "<br>".join([*lines, *(html.escape(text) for text in (source, note) if text)])
 
     def pick(self, x: float, y: float) -> Selection | None:
         place = self._cell_at(x, y)
@@ -134,10 +147,17 @@ class SchedulerMapView(TokenPlot):
         token, layer = self.token_at(x), int(np.floor(y - 0.5))
         return (token, layer) if token is not None and 0 <= layer < self._states.shape[1] else None
 
+    def _tally(self, first: int) -> None:
+        """Renew the tallies from token `first` on."""
+        before = self._tallies.values[first - 1] if first else np.array([self._states.shape[1], 0, 0, 0, 0])
+        counts = tallies(self._states[first:])
+        lowest = np.minimum.accumulate(np.concatenate([before[:1], counts[:, 0]]))[1:]
+        self._tallies.replace(first, np.column_stack([lowest, before[1:] + np.cumsum(counts[:, 1:], 0)]))
+
     def _lowest(self) -> int:
         """The lowest layer to show, from 1: the scheduler leaves the bottom ones alone, and rows need height."""
-        watched = np.flatnonzero((self._states & (_WATCHED | _EVALUATED)).any(0))
-        return max(int(watched[0]) // 5 * 5, 1) if len(watched) else 1
+        watched = int(self._tallies.values[-1, 0]) if len(self._tallies) else 0
+        return max(watched // 5 * 5, 1) if watched < self._states.shape[1] else 1
 
     def _layers_run(self, token: int) -> int:
         """Layers run as far as the states tell: up to the exit, or in flight to the last evaluation."""
@@ -146,12 +166,10 @@ class SchedulerMapView(TokenPlot):
 
     def _reserve(self, count: int) -> None:
         """Make room for so many tokens. It grows by doubling, so that a token costs the same however many there are."""
-        size, depth = self._buffer.shape
-        if count > size or self._pixels.shape[0] != 2 * depth:
+        room, depth = self._pixels.shape[1], self._states.shape[1]
+        if count > room or len(self._pixels) != 2 * depth:
             room = max(1 << (count - 1).bit_length(), 64) if count else 64
-            self._buffer = np.concatenate([self._buffer, np.zeros((room - size, depth), np.uint8)])
             self._pixels = np.zeros((2 * depth, room, 4), np.uint8)
-            self._states = self._buffer[: self.count]
             self._paint_from(0)
             self.image.setImage(self._pixels, autoLevels=False)
             self.image.setRect(QRectF(0.5, 0.5, room, depth))
@@ -218,79 +236,37 @@ def describe_state(state: CellState, layers_run: int, layer: int) -> str:
         parts.append("not evaluated")
     if state & CellState.REFUSED:
         parts.append("exit proposed and refused")
-    if state & CellState.EXITED:
+    if state & CellState.WRONG:
+        parts.append("wrong exit")
+    elif state & CellState.EXITED:
         parts.append("the pass ended here")
     elif state & CellState.PROPOSED and not state & CellState.REFUSED:
         parts.append("exit proposed")
     return " · ".join(parts)
 
 
-def summary(states: NDArray[np.uint8]) -> str:
-    """The map in a sentence."""
-    watched = (states & _WATCHED) > 0
-    evaluated = (states & _EVALUATED) > 0
-    refused = int(((states & _REFUSED) > 0).sum())
-    tokens = "1 token" if len(states) == 1 else f"{len(states)} tokens"
+_TALLIES = 5
+
+
+def tallies(states: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """For each token: the lowest layer that was watched or evaluated (L where none was), how many layers were watched
+    and evaluated, how many exits were refused, and whether it was a wrong exit. Shape [n, L] to [n, 5]."""
+    seen = (states & (_WATCHED | _EVALUATED)) > 0
+    lowest = np.where(seen.any(1), seen.argmax(1), states.shape[1])
+    counts = [((states & flag) > 0).sum(1) for flag in (_WATCHED, _EVALUATED, _REFUSED, _WRONG)]
+    return np.column_stack([lowest, *counts]).astype(np.int64)
+
+
+def summary(tally: NDArray[np.int64], count: int, depth: int) -> str:
+    """The map of `count` tokens in a sentence, from the running tallies of `tallies`."""
+    watched, evaluated, refused, wrong = tally[1:].tolist()
     return (
-        f"{tokens} by {states.shape[1]} layers: on average {watched.sum(1).mean():.1f} layers watched and "
-        f"{evaluated.sum(1).mean():.1f} evaluated a token; {refused} proposed exits refused."
+        f"{'1 token' if count == 1 else f'{count} tokens'} by {depth} layers: on average {watched / count:.1f} layers "
+        f"watched and {evaluated / count:.1f} evaluated a token; {refused} proposed exits refused"
+        f"{f', {wrong} wrong exits' if wrong else ''}."
     )
 
 
 def _rgba(colour: str) -> tuple[int, int, int, int]:
     made = QColor(colour)
     return made.red(), made.green(), made.blue(), 255
-
-
-class CellMarks(PixelItem):
-    """● where a pass ended early, ■ where it ran to full depth, ▲ where an exit was refused, and the row in flight."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._states = np.zeros((0, 1), np.uint8)
-        self._colours: dict[str, QColor] = {}
-
-    def set_states(self, states: NDArray[np.uint8]) -> None:
-        self._states = states
-        self.update()
-
-    def apply_theme(self, theme: Theme) -> None:
-        self._colours = {
-            "exit": QColor(theme.text),
-            "halo": QColor(theme.surface),
-            "full": QColor(theme.muted),
-            "refused": QColor(theme.caution),
-        }
-        self.update()
-
-    def draw(self, painter: QPainter, pixels: Pixels) -> None:
-        first, last = pixels.tokens(len(self._states))
-        shown = self._states[first:last]
-        if not len(shown):
-            return
-        # Crowded marks lose their rims, which would hide the map.
-        crowded = pixels.x_scale < 2
-        colours = self._colours | ({"halo": QColor(Qt.GlobalColor.transparent)} if crowded else {})
-        size = float(np.clip(min(pixels.x_scale, -pixels.y_scale) * 0.9, 2, 7))
-        tokens, layers = np.nonzero(shown & _EXITED)
-        full = layers == shown.shape[1] - 1
-
-        def places(t: NDArray[np.intp], layer: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            return np.floor(pixels.x(t + first + 1)) + 0.5, np.floor(pixels.y(layer + 1)) + 0.5
-
-        square = max(size - 2, 2)
-        draw_dots(painter, points(*places(tokens[full], layers[full])), square, colours["full"], colours["halo"], True)
-        draw_dots(painter, points(*places(tokens[~full], layers[~full])), size, colours["exit"], colours["halo"])
-        refused = points(*places(*np.nonzero(shown & _REFUSED)))
-        draw_triangles(painter, refused, size + (1 if crowded else 3), colours["refused"], colours["halo"])
-        self._draw_in_flight(painter, pixels)
-
-    def _draw_in_flight(self, painter: QPainter, pixels: Pixels) -> None:
-        """A dotted line up the column of the token that has not left yet, from its last evaluated layer on."""
-        if (self._states[-1] & _EXITED).any():
-            return
-        reached = np.flatnonzero(self._states[-1] & _EVALUATED)
-        x = float(np.floor(pixels.x(len(self._states)))) + 0.5
-        y = float(pixels.y(reached[-1] + 1.5 if len(reached) else 0.5))
-        painter.setPen(QPen(self._colours["exit"], 1, Qt.PenStyle.DotLine))
-        painter.drawLine(QRectF(x, pixels.area.top(), 0, y - pixels.area.top()).topLeft(), QRectF(x, y, 0, 0).topLeft())

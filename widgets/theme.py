@@ -3,10 +3,10 @@
 Widgets ask for a look through the dynamic property `role`, never through colours of their own:
 
 - `QPushButton`, `QToolButton`: `role="primary"`, the one accented button of a window;
-- `QToolButton`: `role="quiet"`, a small one in a card's header;
+- `QToolButton`: `role="quiet"`, a small one in a panel's header; `role="segment"`, one of a row to choose from, with
+  `end="left"` and `end="right"` at its ends;
 - `QLabel`: `role="title"` (bold), `role="muted"`, `role="caution"`, `role="error"`;
-- `QTextEdit`: `role="plain"`, text that is read and copied, without a field around it;
-- `QFrame`: `role="card"`, a rounded surface with a line around it.
+- `QTextEdit`: `role="plain"`, text that is read and copied, without a field around it.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def stylesheet(theme: Theme, font_point_size: float) -> str:
         accent_hover=mixed(theme.accent, theme.text, 0.18),
         accent_pressed=mixed(theme.accent, theme.window, 0.18),
         on_accent=theme.on_accent,
-        caution=mixed(theme.caution, theme.text, 0.1),
+        caution=theme.caution,
         wrong=theme.wrong,
         selection=theme.selection,
         small=f"{font_point_size * SMALL:.2f}",
@@ -138,7 +138,6 @@ QLabel[role="title"] { font-weight: 600; }
 QLabel[role="muted"] { color: $muted; font-size: ${small}pt; }
 QLabel[role="caution"] { color: $caution; }
 QLabel[role="error"] { color: $wrong; }
-QFrame[role="card"] { background: $surface; border: 1px solid $line; border-radius: ${radius}px; }
 
 QToolBar { background: $surface; border: none; border-bottom: 1px solid $line; padding: 6px 8px; spacing: 4px; }
 QToolBar::separator { background: $line; width: 1px; margin: 5px 6px; }
@@ -181,6 +180,14 @@ QToolButton[role="quiet"] { color: $muted; padding: 1px 6px; font-size: ${small}
 QToolButton[role="quiet"]:hover { color: $text; }
 QToolButton[role="quiet"]:focus { border: 1px solid $accent; padding: 1px 6px; }
 QToolButton[role="quiet"]:disabled { color: $faint; }
+QToolButton[role="segment"] { color: $muted; background: transparent; border: 1px solid $border; border-radius: 0;
+    padding: 1px 7px; font-size: ${small}pt; }
+QToolButton[end="left"] { border-top-left-radius: 5px; border-bottom-left-radius: 5px; }
+QToolButton[end="right"] { border-top-right-radius: 5px; border-bottom-right-radius: 5px; }
+QToolButton[role="segment"]:hover { color: $text; background: $raised; }
+QToolButton[role="segment"]:checked { color: $text; background: $selection; border-color: $accent; }
+QToolButton[role="segment"]:focus { color: $text; border: 1px solid $text; padding: 1px 7px; }
+QToolButton[role="segment"]:disabled { color: $faint; background: transparent; border-color: $line; }
 QToolButton[popupMode="1"] { padding-right: 24px; }
 QToolButton[popupMode="2"] { padding-right: 22px; }
 QToolButton::menu-button { border: none; width: 18px; }

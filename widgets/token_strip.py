@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from typing import cast
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import (
+    QColor,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QRegion,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from core.analysis.summaries import Outcome, TokenChips
 from widgets.chip_painter import ChipPainter, ChipState
+from widgets.painting import painting
 from widgets.palette import DARK, Theme
 from widgets.selection import Selection
 from widgets.token_flow import TokenFlow
-
-LEGEND = "bar = exit layer · ▪ full depth · ⊘ proposed, refused · ◦ prefill"
-"""The card's subtitle."""
 
 MARGIN = 3
 GAP = 5
@@ -28,6 +37,7 @@ _OUTCOME_WORDS = {
     Outcome.EARLY_EXIT: "early exit",
     Outcome.FULL_DEPTH: "full depth, no exit proposed",
     Outcome.REFUSED: "full depth",
+    Outcome.WRONG_EXIT: "wrong exit",
 }
 
 
@@ -50,6 +60,7 @@ class TokenStrip(QAbstractScrollArea):
         self._in_flight: int | None = None
         self._selection = Selection()
         self._hovered: int | None = None
+        self._notes: Callable[[int], str] | None = None
         self._chip = ChipPainter(self.font(), DARK)
         self._flow = TokenFlow(GAP)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -62,6 +73,16 @@ class TokenStrip(QAbstractScrollArea):
 
     # ---- what is shown --------------------------------------------------------------------------------------------
 
+    @staticmethod
+    def legend_html(theme: Theme, audited: bool = False) -> str:
+        """The panel's subtitle; only an audit can tell wrong exits."""
+        wrong = f' · <span style="color:{theme.wrong}">≠</span> wrong exit' if audited else ""
+        return f"bar = exit layer · ▪ full depth · ⊘ proposed, refused{wrong} · ◦ prefill"
+
+    def set_notes(self, notes: Callable[[int], str]) -> None:
+        """Ask this which two tokens a wrong exit of a 0-based token was about, for the hover and the screen reader."""
+        self._notes = notes
+
     def set_chips(self, chips: TokenChips) -> None:
         """Replace the tokens from `chips.first` on.
 
@@ -70,7 +91,8 @@ class TokenStrip(QAbstractScrollArea):
         """
         if chips.first > len(self._texts):
             raise ValueError(f"chips start at token {chips.first}, but only {len(self._texts)} are there")
-        first = chips.first
+        first, chosen = chips.first, self._selection.token
+        is_new = chosen is not None and len(self._flow) <= chosen < first + len(chips.texts)
         self._texts[first:] = chips.texts
         self._exit_layers[first:] = chips.exit_layers.tolist()
         self._outcomes[first:] = chips.outcomes.tolist()
@@ -78,6 +100,8 @@ class TokenStrip(QAbstractScrollArea):
         other_depth = chips.depth != self._depth
         self._depth = max(1, chips.depth)
         self._place(0 if other_depth else first)
+        if is_new and chosen is not None:
+            self._bring_into_sight(chosen)  # it had been chosen before it was there
 
     def set_in_flight(self, layers_run: int | None, depth: int = 0) -> None:
         """Show a dashed chip after the last token, with the layers it has run so far; None takes it away."""
@@ -86,17 +110,20 @@ class TokenStrip(QAbstractScrollArea):
         if (was is None) != (layers_run is None):
             self._place(len(self._texts))
         elif layers_run is not None:
-            self.viewport().update(self._rect(len(self._texts)))
+            self._repaint(len(self._texts))
 
     def set_selection(self, selection: Selection) -> None:
         """Highlight this selection and bring it into sight."""
         if selection == self._selection:
             return
-        self._selection = selection
+        before, self._selection = self._selection.token, selection
         self._describe()
         if selection.token is not None and selection.token < len(self._flow):
             self._bring_into_sight(selection.token)
-        self.viewport().update()
+        if before is None or selection.token is None:
+            self.viewport().update()  # the focus ring lies around the chip or around everything
+        else:
+            self._repaint(before, selection.token)
 
     def apply_theme(self, theme: Theme) -> None:
         self._chip = ChipPainter(self.font(), theme)
@@ -113,11 +140,12 @@ class TokenStrip(QAbstractScrollArea):
         """What hovering over a token tells."""
         if token >= len(self._texts):
             return f"token {token + 1} · in flight · {self._in_flight or 0} of {self._depth} layers run"
-        refused = self._refusals[token]
+        refused, outcome = self._refusals[token], Outcome(self._outcomes[token])
+        told = self._notes(token) if self._notes and outcome is Outcome.WRONG_EXIT else ""
         parts = [
             f"token {token + 1} ‘{self._texts[token]}’",
             f"exit layer {self._exit_layers[token]} of {self._depth}",
-            _OUTCOME_WORDS[Outcome(self._outcomes[token])],
+            ": ".join(filter(None, [_OUTCOME_WORDS[outcome], told])),
             f"{refused} proposed exit{'' if refused == 1 else 's'} refused" if refused else "",
         ]
         return " · ".join(filter(None, parts))
@@ -151,7 +179,15 @@ class TokenStrip(QAbstractScrollArea):
             widths.append(self._chip.width(IN_FLIGHT_TEXT, self._depth))
         self._flow.replace(first, widths)
         self._update_scroll_bar(follow)
-        self.viewport().update()
+        last = len(self._flow) - 1
+        top = self._rect(min(first, last)).top() - MARGIN if last >= 0 else 0
+        self.viewport().update(self.viewport().rect().adjusted(0, max(top, 0), 0, 0))
+
+    def _repaint(self, *boxes: int | None) -> None:
+        """Paint these chips again, their focus rings included, and no others."""
+        for box in boxes:
+            if box is not None and box < len(self._flow):
+                self.viewport().update(self._rect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
 
     def _at_tail(self) -> bool:
         bar = self.verticalScrollBar()
@@ -174,12 +210,16 @@ class TokenStrip(QAbstractScrollArea):
             bar.setValue(bar.value() + rect.bottom() + 1 - self.viewport().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        follow, top_row = self._at_tail(), max(0, self._row_at(0))
+        follow, top_row, chosen = self._at_tail(), max(0, self._row_at(0)), self._selection.token
+        seen = QRect(QPoint(), event.oldSize())
+        keeps = chosen is not None and chosen < len(self._flow) and seen.intersects(self._rect(chosen))
         top_boxes = self._flow.boxes_in(top_row)
         self._flow.set_available(self.viewport().width() - 2 * MARGIN)
         self._update_scroll_bar(follow)
         if not follow and top_boxes:
             self.verticalScrollBar().setValue(self._flow.row_of(top_boxes[0]) * self._row_height())
+        if keeps:
+            self._bring_into_sight(cast(int, chosen))
         super().resizeEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
@@ -190,12 +230,20 @@ class TokenStrip(QAbstractScrollArea):
     # ---- painting -------------------------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self.viewport())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        exposed = event.rect()
-        for row in range(max(0, self._row_at(exposed.top())), self._row_at(exposed.bottom()) + 1):
-            for box in self._flow.boxes_in(row):
-                self._chip.paint(painter, self._rect(box), self._state(box))
+        with painting(self.viewport()) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            exposed = event.rect()
+            for row in range(max(0, self._row_at(exposed.top())), self._row_at(exposed.bottom()) + 1):
+                self._paint_row(painter, row, event.region())
+            self._paint_ring(painter)
+
+    def _paint_row(self, painter: QPainter, row: int, exposed: QRegion) -> None:
+        for box in self._flow.boxes_in(row):
+            rect = self._rect(box)
+            if exposed.intersects(rect.adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN)):
+                self._chip.paint(painter, rect, self._state(box))
+
+    def _paint_ring(self, painter: QPainter) -> None:
         if self.hasFocus() and self._selection.token is None:
             painter.setPen(QPen(QColor(self._chip.theme.accent), 1))
             painter.drawRoundedRect(self.viewport().rect().adjusted(0, 0, -1, -1), 5, 5)
@@ -208,7 +256,7 @@ class TokenStrip(QAbstractScrollArea):
             share = run / self._depth
             return ChipState(IN_FLIGHT_TEXT, str(run), share, accent, None, chosen, hovered, focused, in_flight=True)
         exit_layer, outcome = self._exit_layers[box], Outcome(self._outcomes[box])
-        mark = Outcome.REFUSED if self._refusals[box] else outcome
+        mark = Outcome.REFUSED if self._refusals[box] and outcome is not Outcome.WRONG_EXIT else outcome
         colour = self._chip.colour(exit_layer, self._depth)
         share = exit_layer / self._depth
         return ChipState(self._texts[box], str(exit_layer), share, colour, mark, chosen, hovered, focused)
@@ -272,8 +320,8 @@ class TokenStrip(QAbstractScrollArea):
 
     def _hover(self, box: int | None) -> None:
         if box != self._hovered:
-            self._hovered = box
-            self.viewport().update()
+            before, self._hovered = self._hovered, box
+            self._repaint(before, box)
 
     def _show_tool_tip(self, event: QHelpEvent) -> None:
         box = self._box_under(event.pos())
@@ -286,16 +334,7 @@ class TokenStrip(QAbstractScrollArea):
 
 
 _MOVES = frozenset(
-    {
-        Qt.Key.Key_Left,
-        Qt.Key.Key_Right,
-        Qt.Key.Key_Up,
-        Qt.Key.Key_Down,
-        Qt.Key.Key_Home,
-        Qt.Key.Key_End,
-        Qt.Key.Key_PageUp,
-        Qt.Key.Key_PageDown,
-    }
+    Qt.Key[f"Key_{name}"] for name in ("Left", "Right", "Up", "Down", "Home", "End", "PageUp", "PageDown")
 )
 _OTHER_MODIFIERS = (
     Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier

@@ -18,7 +18,7 @@ PLACEHOLDER = "Select a token, or a layer of one, and this says why the pass did
 class WhyView(QWidget):
     """Shows HTML whose only tag is `<b>`; it can be selected, scrolled and copied, not edited.
 
-    `copy_action` is the button that a `Card` shows in its header.
+    `copy_action` is for the header of the panel that shows this.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:

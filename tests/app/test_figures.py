@@ -18,6 +18,7 @@ def agree(figures: Figures, trace: Trace) -> None:
     assert figures.count == trace.emitted_count
     assert figures.mean_exit_layer == pytest.approx(summaries.mean_exit_layer(trace))
     assert figures.tokens_per_second == pytest.approx(summaries.tokens_per_second(trace))
+    assert figures.agreement == pytest.approx(summaries.agreement(trace))
     whole, kept = summaries.exit_series(trace), figures.exit_series()
     np.testing.assert_array_equal(kept.exit_layers, whole.exit_layers)
     np.testing.assert_array_equal(kept.outcomes, whole.outcomes)
@@ -25,9 +26,15 @@ def agree(figures: Figures, trace: Trace) -> None:
     assert kept.depth == whole.depth
 
 
-@given(cuts=st.lists(st.integers(0, 400), max_size=6), policy=st.sampled_from([Policy.DENSE, Policy.SPECEE_T1T2]))
-def test_that_figures_kept_up_from_the_tail_are_those_of_the_whole_trace(cuts: list[int], policy: Policy) -> None:
-    events = fake_run_events(20, settings=RunSettings(policy=policy))
+@given(
+    cuts=st.lists(st.integers(0, 400), max_size=6),
+    policy=st.sampled_from([Policy.DENSE, Policy.SPECEE_T1T2]),
+    audit=st.booleans(),
+)
+def test_that_figures_kept_up_from_the_tail_are_those_of_the_whole_trace(
+    cuts: list[int], policy: Policy, audit: bool
+) -> None:
+    events = fake_run_events(20, settings=RunSettings(policy=policy), audit=audit)
     trace, figures, at = Trace(), Figures(), 0
     for cut in (*sorted(cuts), len(events)):
         first = trace.emitted_count

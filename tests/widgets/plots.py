@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from core.analysis.summaries import CandidateCurves, CellState, ExitSeries, Outcome, SchedulerMap, running_mean
+from core.analysis.summaries import (
+    AuditCurves,
+    CandidateCurves,
+    CellState,
+    ExitSeries,
+    Outcome,
+    SchedulerMap,
+    running_mean,
+)
 from widgets.plot_base import PlotView
 
 DEPTH = 30
@@ -79,3 +89,12 @@ def candidates(layers: tuple[int, ...] = (11, 15, 19, 22), emitted: int = 0, exi
         exit_layer=exit_layer,
         early=0 < exit_layer < DEPTH,
     )
+
+
+def audited(made: CandidateCurves) -> CandidateCurves:
+    """The same token with an audit: layers 1…30, in the whole vocabulary a tenth of the local probabilities."""
+    local = np.full((DEPTH, 4), 0.25, np.float32)
+    local[made.layers] = made.probabilities
+    scores = np.append(np.full(DEPTH - 1, 0.9, np.float32), np.float32("nan"))
+    scores[made.layers] = made.scores
+    return replace(made, audit=AuditCurves(local, local / 10, scores))

@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 from core.analysis.summaries import ExitSeries, Outcome
 from tests.widgets.plots import DEPTH, click, colour_at, exits, many_exits, painted, shown
 from widgets.exit_chart import NO_TOKENS, ExitChart
+from widgets.exit_items import clear_of
 from widgets.palette import DARK, LIGHT
 from widgets.selection import Selection
 from widgets.token_plot import FEWEST, followed_range
@@ -188,3 +189,41 @@ def test_that_a_screen_reader_hears_the_mean_and_the_early_exits(chart: ExitChar
 def test_that_the_legend_names_every_mark(theme: object) -> None:
     legend = ExitChart.legend_html(DARK)
     assert all(mark in legend for mark in ("▪", "⊘", "mean of 8"))
+
+
+def wrong_exit(chart: ExitChart) -> None:
+    outcomes = np.array([Outcome.PREFILL, Outcome.WRONG_EXIT, Outcome.EARLY_EXIT], np.uint8)
+    means = np.array([np.nan, 20, 21], np.float32)
+    chart.set_series(ExitSeries(np.array([30, 20, 22]), outcomes, means, DEPTH))
+
+
+def test_that_a_wrong_exit_is_named_with_both_tokens(chart: ExitChart) -> None:
+    wrong_exit(chart)
+    assert "full depth gives another token" in (chart.readout(2, 9) or "")
+    chart.set_notes(lambda token: f"left early with ‘<{token}>’; full depth gives ‘ blue’")
+    assert "wrong exit: left early with ‘&lt;1&gt;’; full depth gives ‘ blue’" in (chart.readout(2, 9) or "")
+    assert "wrong" not in (chart.readout(3, 9) or "")
+    assert "2 left early, 1 of them wrongly" in chart.accessibleDescription()
+
+
+def test_that_wrong_exits_stand_in_the_legend_of_an_audited_run_only() -> None:
+    assert "≠" in ExitChart.legend_html(DARK, audited=True)
+    assert "≠" not in ExitChart.legend_html(DARK)
+
+
+def test_that_bars_are_not_made_anew_when_only_the_selection_moves(chart: ExitChart) -> None:
+    chart.set_series(many_exits(40))
+    painted(chart)
+    made = chart.bars._made
+    chart.set_selection(Selection(7))
+    painted(chart)
+    assert chart.bars._made is made
+    chart.set_series(many_exits(41))
+    painted(chart)
+    assert chart.bars._made is not made
+
+
+def test_that_crowded_marks_give_way_to_the_graver_ones() -> None:
+    places, taken = np.array([1.0, 10.0, 21.0, 40.0]), np.array([2.0, 20.0])
+    assert clear_of(places, taken, 8.0).tolist() == [10.0, 40.0]
+    assert clear_of(places, taken[:0], 8.0).tolist() == places.tolist()

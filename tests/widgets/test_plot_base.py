@@ -3,12 +3,12 @@ from __future__ import annotations
 import sys
 
 import pytest
-from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtCore import QEvent, QObject, QPointF, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from tests.widgets.plots import exits, painted, schedule, shown
+from tests.widgets.plots import candidates, exits, painted, schedule, shown
 from widgets.exit_chart import ExitChart
 from widgets.palette import DARK, LIGHT
 from widgets.plot_base import PlotView
@@ -100,6 +100,46 @@ def test_that_an_error_while_painting_is_reported_instead_of_ending_the_process(
     chart.add(Broken(), 5)
     shown(qtbot, chart)
     assert set(seen) == {"cannot draw"}
+
+
+def test_that_an_error_in_an_axis_or_a_legend_is_reported_too(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(sys, "excepthook", lambda kind, error, trace: seen.append(str(error)))
+    view = ProbabilityCurvesView()
+    view.set_curves(candidates())
+
+    def broken(*_: object) -> None:
+        raise ValueError("cannot draw")
+
+    monkeypatch.setattr(view.x_axis, "_paint_bottom", broken)
+    monkeypatch.setattr(view.legend, "_paint_entries", broken)
+    shown(qtbot, view)
+    assert len(seen) >= 2
+    assert set(seen) == {"cannot draw"}
+
+
+def test_that_a_readout_that_moves_lays_nothing_else_out(qtbot: QtBot) -> None:
+    chart = ExitChart()
+    chart.set_series(exits(30, 20, 25))
+    shown(qtbot, chart)
+    chart.show()
+    QApplication.processEvents()
+    asked: list[object] = []
+
+    class Listener(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            asked.extend([watched] if event.type() is QEvent.Type.LayoutRequest else [])
+            return False
+
+    listener = Listener()
+    chart.installEventFilter(listener)
+    chart._on_hover(chart.view.mapViewToScene(QPointF(2, 5)))
+    QApplication.processEvents()
+    asked.clear()  # coming up is asked for once
+    chart._on_hover(chart.view.mapViewToScene(QPointF(3, 5)))
+    QApplication.processEvents()
+    assert "token 3" in chart._readout.text()
+    assert asked == []
 
 
 @pytest.mark.parametrize(

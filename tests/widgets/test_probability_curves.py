@@ -4,9 +4,9 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from tests.widgets.plots import candidates, click, painted, shown
+from tests.widgets.plots import DEPTH, audited, candidates, click, painted, shown
 from widgets.candidate_legend import STYLES, CandidateLegend, Entry
-from widgets.curve_items import STRIP, exit_label
+from widgets.curve_items import DOTTED, SOLID, STRIP, THIN, exit_label, runs
 from widgets.palette import DARK, LIGHT
 from widgets.probability_curves import NO_DRAFT, NO_TOKEN, PREFILL, ProbabilityCurvesView, readout
 from widgets.selection import Selection
@@ -166,3 +166,88 @@ def test_that_the_legend_fits_whatever_the_texts(qtbot: QtBot, width: int) -> No
     assert sum(legend._column_widths(rows, -(-4 // rows))) <= max(width, 2 * 40)
     assert not legend.grab().isNull()
     assert legend.toolTip().count("·incomprehensibilities") == 12
+
+
+def test_that_what_an_audit_adds_is_drawn_apart_from_what_the_run_computed() -> None:
+    assert runs([0, 1, 2, 3, 4, 5, 6], {2, 3}, exit_layer=5) == [
+        (THIN, [0, 1, 2]),
+        (SOLID, [2, 3]),
+        (THIN, [3, 4]),
+        (DOTTED, [4, 5, 6]),
+    ]
+    assert runs([2, 5, 9], {2, 5, 9}, exit_layer=10) == [(SOLID, [2, 5, 9])]
+    assert runs([0, 1, 2], {0, 1}, exit_layer=0) == [(SOLID, [0, 1]), (THIN, [1, 2])]
+
+
+def test_that_an_audited_token_is_drawn_at_all_layers_and_its_silent_scores_too(view: ProbabilityCurvesView) -> None:
+    view.set_curves(candidates())
+    live = painted(view)
+    view.set_curves(audited(candidates()))
+    with_scores = painted(view)
+    assert with_scores != live
+    assert "At layer 30" in view.accessibleDescription()
+
+
+@pytest.mark.parametrize(
+    ("layer", "words"),
+    [
+        (3, "not evaluated<br>audited score 0.90 &gt; 0.50"),
+        (27, "not run: the token left at 23<br>audited score 0.90"),
+        (22, "· score 0.80 &gt; 0.50"),
+    ],
+)
+def test_that_the_readout_of_an_audited_layer_has_values_and_says_who_computed_them(layer: int, words: str) -> None:
+    text = readout(audited(candidates()), layer, DARK)
+    assert words in text
+    assert "<table" in text
+
+
+def test_that_the_whole_vocabulary_can_be_chosen_where_it_was_audited(
+    qtbot: QtBot, view: ProbabilityCurvesView
+) -> None:
+    view.set_curves(audited(candidates()))
+    local = painted(view)
+    view.full_button.click()
+    assert painted(view) != local
+    assert "0.090" in (view.readout(23, 0.5) or "")
+    assert "in the whole vocabulary: " in view.accessibleDescription()
+    view.local_button.click()
+    assert painted(view) == local
+
+
+@pytest.mark.parametrize(("exit_layer", "why"), [(23, "was not audited"), (0, "once the token has left")])
+def test_that_without_an_audit_the_toggle_says_why_it_cannot_be_used(
+    view: ProbabilityCurvesView, exit_layer: int, why: str
+) -> None:
+    view.set_curves(candidates(exit_layer=exit_layer))
+    assert not view.full_button.isEnabled()
+    assert why in view.full_button.toolTip()
+    view.set_curves(audited(candidates()))
+    assert view.full_button.isEnabled()
+    assert "all stay low" in view.full_button.toolTip()
+
+
+def test_that_the_choice_of_the_whole_vocabulary_outlives_a_token_without_audit(view: ProbabilityCurvesView) -> None:
+    view.set_curves(audited(candidates()))
+    view.full_button.click()
+    view.set_curves(candidates(exit_layer=0, emitted=-1))
+    assert view.local_button.isChecked()
+    view.set_curves(audited(candidates()))
+    assert view.full_button.isChecked()
+    assert view.full
+
+
+def test_that_arrow_keys_visit_every_layer_of_an_audited_token(qtbot: QtBot, view: ProbabilityCurvesView) -> None:
+    view.set_curves(audited(candidates()))
+    view.set_selection(Selection(3, 22))
+    with qtbot.waitSignal(view.selected, timeout=1000) as asked:
+        qtbot.keyClick(view, Qt.Key.Key_Right)
+    assert asked.args == [Selection(3, 23)]
+    with qtbot.waitSignal(view.selected, timeout=1000) as asked:
+        qtbot.keyClick(view, Qt.Key.Key_End)
+    assert asked.args == [Selection(3, DEPTH - 1)]
+
+
+def test_that_only_an_audit_puts_layers_that_did_not_run_into_the_legend() -> None:
+    assert "not run" in ProbabilityCurvesView.legend_html(DARK, audited=True)
+    assert "not run" not in ProbabilityCurvesView.legend_html(DARK)

@@ -237,3 +237,32 @@ def test_that_clearing_leaves_an_empty_map(view: SchedulerMapView) -> None:
     view.clear()
     assert view.states.shape[0] == 0
     assert view.message == NO_TOKENS
+
+
+def test_that_a_wrong_exit_has_a_mark_a_note_and_a_word_of_its_own(view: SchedulerMapView) -> None:
+    view.set_map(schedule(24))
+    right = painted(view)
+    data = schedule(24)
+    data.states[5, 23] |= np.uint8(CellState.WRONG)
+    view.set_map(data)
+    assert painted(view) != right
+    view.set_notes(lambda token: "left early with ‘ red’; full depth gives ‘ blue’")
+    assert "wrong exit<br>left early with ‘ red’" in (view.readout(6, 24) or "")
+    assert "red" not in (view.readout(7, 24) or "")
+    assert "1 wrong exits" in view.accessibleDescription()
+    assert "✕" in view.legend_html(DARK, audited=True)
+    assert "✕" not in view.legend_html(DARK)
+
+
+def test_that_tallies_kept_up_from_the_tail_describe_the_whole_map(qtbot: QtBot, view: SchedulerMapView) -> None:
+    whole = schedule(100)
+    whole.states[40:, 3] = CellState.ONLINE
+    at_once = SchedulerMapView()
+    shown(qtbot, at_once)
+    at_once.set_map(whole)
+    for first in (0, 60, 50, 99):
+        view.set_map(SchedulerMap(first, whole.states[first:]))
+    assert view.accessibleDescription() == at_once.accessibleDescription()
+    assert view.view.viewRange() == at_once.view.viewRange()
+    view.set_map(SchedulerMap(40, whole.states[:0]))
+    assert view.view.viewRange()[1][0] > 10

@@ -260,3 +260,52 @@ def test_that_a_larger_font_makes_larger_chips(strip: TokenStrip) -> None:
     strip.setFont(font)
     assert strip.chip_rect(0).width() > before.width()
     assert strip.chip_rect(0).height() > before.height()
+
+
+def test_that_a_wrong_exit_is_told_with_both_tokens_even_after_a_refusal(strip: TokenStrip) -> None:
+    data = chips(["The", "·red"])
+    outcomes = np.array([Outcome.PREFILL, Outcome.EARLY_EXIT], np.uint8)
+    right = TokenChips(0, data.texts, np.array([30, 23]), outcomes, np.array([0, 1]), 30)
+    strip.set_chips(right)
+    before = image(strip)
+    wrong = np.array([Outcome.PREFILL, Outcome.WRONG_EXIT], np.uint8)
+    strip.set_chips(TokenChips(0, data.texts, np.array([30, 23]), wrong, np.array([0, 1]), 30))
+    assert image(strip) != before
+    strip.set_notes(lambda token: "left early with ‘ red’; full depth gives ‘ blue’")
+    assert strip.words(1) == (
+        "token 2 ‘·red’ · exit layer 23 of 30 · wrong exit: left early with ‘ red’; full depth gives ‘ blue’"
+        " · 1 proposed exit refused"
+    )
+    assert "≠" in TokenStrip.legend_html(DARK, audited=True)
+    assert "≠" not in TokenStrip.legend_html(DARK)
+
+
+def test_that_moving_the_selection_paints_two_chips_only(
+    strip: TokenStrip, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with qtbot.waitExposed(strip):
+        strip.set_chips(chips(words(12)))
+    strip.set_selection(Selection(11))
+    QApplication.processEvents()
+    painted: set[int] = set()
+    monkeypatch.setattr(strip, "_state", lambda box, real=strip._state: painted.add(box) or real(box))
+    strip.set_selection(Selection(9))
+    QApplication.processEvents()
+    assert painted
+    assert {9, 11} <= painted
+    assert painted <= {8, 9, 10, 11}
+
+
+def test_that_a_token_chosen_before_it_is_there_comes_into_sight_with_its_run(strip: TokenStrip) -> None:
+    strip.set_selection(Selection(3))
+    strip.set_chips(chips(words(500)))
+    assert strip.viewport().rect().contains(strip.chip_rect(3))
+
+
+def test_that_a_selected_token_in_sight_stays_there_when_the_strip_becomes_lower(strip: TokenStrip) -> None:
+    strip.resize(400, 160)
+    strip.set_chips(chips(words(24)))
+    strip.set_selection(Selection(2))
+    strip.resize(400, 60)
+    QApplication.processEvents()
+    assert strip.viewport().rect().contains(strip.chip_rect(2))

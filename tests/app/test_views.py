@@ -1,0 +1,65 @@
+"""The views on one trace: what an audited run adds to legends, title bars and hovers."""
+
+from __future__ import annotations
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.views import CURVES, EXITS, SCHEDULER, TOKENS, WHY, Views
+from core.analysis.summaries import Outcome, outcome
+from core.trace.trace import Trace
+from tests.fakes import fake_run_events
+from widgets.selection import Selection
+
+
+@pytest.fixture
+def views(qtbot: QtBot) -> Views:
+    made = Views()
+    for panel in made.panels.values():
+        qtbot.addWidget(panel)
+        panel.show()  # a hidden panel draws nothing
+    return made
+
+
+def show(views: Views, *, audit: bool, tokens: int = 12) -> Trace:
+    trace = Trace.of(fake_run_events(tokens, audit=audit))
+    views.show_trace(trace, 0, Selection(_wrong(trace) if audit else 1))
+    views.flush()
+    return trace
+
+
+def _wrong(trace: Trace) -> int:
+    return next(r.token for r in trace.emitted if outcome(r) is Outcome.WRONG_EXIT)
+
+
+def subtitle(views: Views, key: str) -> str:
+    return views.panels[key].header.subtitle.text()
+
+
+def test_that_legends_name_wrong_exits_only_while_an_audited_run_is_shown(views: Views) -> None:
+    for audit in (False, True, False):
+        show(views, audit=audit)
+        for key, mark in ((TOKENS.key, "≠"), (EXITS.key, "≠"), (SCHEDULER.key, "✕")):
+            assert (mark in subtitle(views, key)) is audit
+        assert ("not run" in subtitle(views, CURVES.key)) is audit
+
+
+def test_that_a_wrong_exit_is_told_with_both_tokens_wherever_it_is_shown(views: Views) -> None:
+    trace = show(views, audit=True)
+    token = _wrong(trace)
+    told = "full depth gives"
+    assert told in views.tokens.words(token)
+    assert told in (views.exits.readout(token + 1, 1) or "")
+    record = trace.records[token]
+    assert record.emitted is not None
+    assert told in (views.scheduler.readout(token + 1, record.emitted.exit_layer) or "")
+    assert "≠" in subtitle(views, CURVES.key)
+    assert "wrong exit" in views.why.text()
+    assert "≠" in subtitle(views, WHY.key)
+
+
+def test_that_a_very_long_token_is_cut_in_a_title_bar(views: Views, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.fakes.WORDS", tuple(f"<{'x' * 60}{i}>" for i in range(10)))
+    show(views, audit=False)
+    assert "…" in subtitle(views, WHY.key)
+    assert "<x" not in subtitle(views, WHY.key)

@@ -1,0 +1,226 @@
+"""What the exit chart is painted with: the bars, their running mean, and a mark for how each pass ended."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPolygonF
+
+from core.analysis.summaries import ExitSeries, Outcome
+from widgets.palette import Theme, exit_colours
+from widgets.plot_items import PixelItem, Pixels, draw_refusals, draw_unequals, points
+from widgets.theme import mixed
+
+_CAP = 2
+"""Pixels of a bar's end."""
+
+
+class Bars(PixelItem):
+    """The bars as one image of whole pixels, made for the visible part only.
+
+    Where a pixel column holds several tokens it shows their mean, so that zooming out drops none.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._layers = np.zeros(0, np.int64)
+        self._depth = 1
+        self._colours = self._caps = np.zeros(2, np.uint32)
+        self._cells = np.zeros((0, 0), np.uint32)
+        self._made: tuple[Pixels, QImage] | None = None
+        """The newest image and what it was made for: a selection that moves over the bars does not change them."""
+        self._line = QColor()
+        self._theme: Theme | None = None
+
+    def set_series(self, series: ExitSeries) -> None:
+        self._layers, self._made = series.exit_layers, None
+        if series.depth != self._depth and self._theme is not None:
+            self._depth = series.depth
+            self._make_colours(self._theme)
+        self.update()
+
+    def apply_theme(self, theme: Theme) -> None:
+        self._theme, self._made = theme, None
+        self._line = QColor(theme.muted)
+        self._make_colours(theme)
+        self.update()
+
+    def _make_colours(self, theme: Theme) -> None:
+        rgb = exit_colours(np.arange(self._depth + 1), self._depth)
+        ground, ink = (_rgb(QColor(c)) for c in (theme.surface, theme.text))
+        dark = theme.name == "dark"
+        # Bodies step back so that the ends speak; on white the ends are darkened, for yellow would be lost there.
+        self._colours = _argb(rgb + (ground - rgb) * (0.3 if dark else 0.12))
+        self._caps = _argb(rgb if dark else rgb + (ink - rgb) * 0.45)
+
+    def draw(self, painter: QPainter, pixels: Pixels) -> None:
+        if len(self._layers):
+            if self._made is None or self._made[0] != pixels:
+                self._made = pixels, self.image(pixels)
+            painter.drawImage(pixels.area.topLeft(), self._made[1])
+        y = float(np.round(pixels.y(self._depth))) + 0.5
+        pen = QPen(self._line, 1)
+        pen.setDashPattern([4, 4])
+        painter.setPen(pen)
+        painter.drawLine(QLineF(pixels.area.left(), y - 1, pixels.area.right(), y - 1))
+
+    def image(self, pixels: Pixels) -> QImage:
+        """The visible bars; transparent elsewhere."""
+        width, height = (round(v * pixels.ratio) for v in (pixels.area.width(), pixels.area.height()))
+        means, inside = self._columns(width, pixels)
+        level = np.clip(np.round(means), 0, self._depth).astype(int)
+        tops = np.round((pixels.y(means) - pixels.area.top()) * pixels.ratio)
+        tops = np.where(inside, tops, height)
+        rows = np.arange(height)[:, None]
+        cells = np.where(rows >= tops, self._colours[level], np.uint32(0))
+        cells = np.where((rows >= tops) & (rows < tops + _CAP * pixels.ratio), self._caps[level], cells)
+        self._cells = np.ascontiguousarray(cells, np.uint32)  # the image reads from this memory
+        image = QImage(self._cells.data, width, height, 4 * width, QImage.Format.Format_ARGB32_Premultiplied)
+        image.setDevicePixelRatio(pixels.ratio)
+        return image
+
+    def _columns(self, width: int, pixels: Pixels) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """For each pixel column the mean exit layer there, and whether it belongs to a bar and not to a gap."""
+        edges = pixels.area.left() + np.arange(width + 1) / pixels.ratio
+        place = (edges - pixels.x_zero) / pixels.x_scale - 0.5
+        token = np.floor(place + 1e-6).astype(int)
+        count = len(self._layers)
+        first = np.clip(token[:-1], 0, count)
+        last = np.clip(np.maximum(token[1:], token[:-1] + 1), 0, count)
+        sizes = last - first
+        start = int(first[0])  # sums over what is in view only
+        totals = np.concatenate([[0.0], np.cumsum(self._layers[start : int(last[-1])], dtype=float)])
+        means = (totals[last - start] - totals[first - start]) / np.maximum(sizes, 1)
+        gap = _gap(pixels.x_scale) * pixels.ratio
+        later = np.minimum(np.arange(width) + round(gap), width)
+        inside = (sizes > 0) & (token[:-1] >= 0) & ((gap == 0) | (token[later] == token[:-1]))
+        return means, inside
+
+
+def _gap(token_width: float) -> int:
+    """Pixels between bars of this width."""
+    return 0 if token_width < 3.3 else 1 if token_width < 14 else 2
+
+
+def _rgb(colour: QColor) -> NDArray[np.int64]:
+    return np.array([colour.red(), colour.green(), colour.blue()], np.int64)
+
+
+def _argb(rgb: NDArray[np.generic]) -> NDArray[np.uint32]:
+    red, green, blue = np.asarray(rgb).astype(np.uint32).T
+    return np.asarray(np.uint32(0xFF000000) | red << np.uint32(16) | green << np.uint32(8) | blue, np.uint32)
+
+
+class MeanLine(PixelItem):
+    """The running mean over the visible tokens, set off from the bars by a rim in the ground's colour."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._means = np.zeros(0, np.float32)
+        self._pens = (QPen(), QPen())
+
+    def set_series(self, series: ExitSeries) -> None:
+        self._means = series.running_mean
+        self.update()
+
+    def apply_theme(self, theme: Theme) -> None:
+        join, cap = Qt.PenJoinStyle.BevelJoin, Qt.PenCapStyle.FlatCap
+        solid = Qt.PenStyle.SolidLine
+        self._pens = QPen(QColor(theme.surface), 4.5, solid, cap, join), QPen(QColor(theme.text), 1.8, solid, cap, join)
+        self.update()
+
+    def draw(self, painter: QPainter, pixels: Pixels) -> None:
+        first, last = pixels.tokens(len(self._means))
+        stride = max(round(1 / pixels.x_scale), 1)  # no more points than pixels
+        tokens = np.arange(first, last, stride)
+        tokens = tokens[np.isfinite(self._means[tokens])]
+        if not len(tokens):
+            return
+        line = points(pixels.x(tokens + 1), pixels.y(self._means[tokens]))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        rim, pen = (QPen(p) for p in self._pens)
+        if stride == 1:
+            painter.setPen(rim)
+            painter.drawPolyline(QPolygonF(line))
+        else:  # crowded: a rim, or a thick line, would hide the bars
+            pen.setWidthF(1.0)
+        painter.setPen(pen)
+        painter.drawPolyline(QPolygonF(line))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+
+class OutcomeMarks(PixelItem):
+    """▪ over a pass that ran to full depth, ▫ over the prompt's, ⊘ over one that did so after a refused exit; ≠ over a
+    wrong exit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._outcomes = np.zeros(0, np.uint8)
+        self._depth = 1
+        self._colours: dict[str, QColor] = {}
+
+    def set_series(self, series: ExitSeries) -> None:
+        self._outcomes, self._depth = series.outcomes, series.depth
+        self.update()
+
+    def apply_theme(self, theme: Theme) -> None:
+        self._colours = {
+            "mark": QColor(mixed(theme.muted, theme.surface, 0.15)),
+            "refused": QColor(theme.caution),
+            "wrong": QColor(theme.wrong),
+            "ground": QColor(theme.surface),
+        }
+        self.update()
+
+    def draw(self, painter: QPainter, pixels: Pixels) -> None:
+        first, last = pixels.tokens(len(self._outcomes))
+        shown = self._outcomes[first:last]
+        y = float(np.round(pixels.y(self._depth))) - 8
+        size = float(np.clip(pixels.x_scale * 0.5, 2, 5))
+        sign = float(np.clip(pixels.x_scale * 0.75, 5.5, 7.5))
+
+        def places(outcome: Outcome) -> NDArray[np.float64]:
+            x = pixels.x(np.flatnonzero(shown == outcome) + first + 1) - _gap(pixels.x_scale) / 2
+            return np.floor(x) + 0.5
+
+        if pixels.x_scale >= 3:  # closer together they would run into a line; bar and dashed line tell it then
+            for outcome in (Outcome.FULL_DEPTH, Outcome.PREFILL):
+                x = places(outcome)
+                draw_squares(painter, x, y, size, self._colours["mark"], hollow=outcome is Outcome.PREFILL)
+        # Where they crowd, the graver mark stays: bar and hover tell the others.
+        wrong = apart(places(Outcome.WRONG_EXIT), sign + 1.5)
+        refused = apart(clear_of(places(Outcome.REFUSED), wrong, sign + 1), sign + 1.5)
+        draw_refusals(painter, points(refused, np.full(len(refused), y)), sign, self._colours["refused"])
+        draw_unequals(painter, points(wrong, np.full(len(wrong), y)), sign, self._colours["wrong"])
+
+
+def clear_of(places: NDArray[np.float64], taken: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    """Those of `places` that keep `least` pixels from every one of the ascending `taken`."""
+    if not len(taken):
+        return places
+    after = np.searchsorted(taken, places).clip(0, len(taken) - 1)
+    nearest = np.minimum(np.abs(taken[after] - places), np.abs(taken[np.maximum(after - 1, 0)] - places))
+    return np.asarray(places[nearest >= least])
+
+
+def apart(places: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    """Those of the ascending `places` that keep `least` pixels from the one before: crowded marks tell no more."""
+    kept: list[float] = []
+    for place in places.tolist():
+        if not kept or place - kept[-1] >= least:
+            kept.append(place)
+    return np.array(kept, float)
+
+
+def draw_squares(
+    painter: QPainter, x: NDArray[np.float64], y: float, size: float, colour: QColor, hollow: bool
+) -> None:
+    """Small squares centred on `x`, filled or as outlines, on whole pixels."""
+    side = max(round(size), 2)
+    painter.setPen(QPen(colour, 1) if hollow else Qt.PenStyle.NoPen)
+    painter.setBrush(Qt.BrushStyle.NoBrush if hollow else colour)
+    shrink = 1 if hollow else 0
+    for centre in x.tolist():
+        corner = QPointF(np.floor(centre - side / 2 + 0.5), np.floor(y - side / 2 + 0.5))
+        painter.drawRect(QRectF(corner.x(), corner.y(), side - shrink, side - shrink))

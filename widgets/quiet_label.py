@@ -1,0 +1,53 @@
+"""A label whose text may change at every frame."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QLabel, QWidget
+
+_STEP = 8
+
+
+class QuietLabel(QWidget):
+    """Holds a `QLabel` and tells the layout around it only where the room that it asks for changes.
+
+    A plain label in a dock's title or in the status bar makes the main window lay all its docks out anew with every
+    text, the same size or not. Widths are asked for in steps, so that figures of other digits fit, too.
+    """
+
+    def __init__(self, parent: QWidget | None = None, *, placed: bool = False) -> None:
+        """`placed` says that someone gives it its size, such as an overlay's owner: it never asks for room then."""
+        super().__init__(parent)
+        self._placed = placed
+        self.label = QLabel(self)
+        self._hint = QSize(0, 0)
+
+    def text(self) -> str:
+        return self.label.text()
+
+    def setText(self, text: str) -> None:
+        """Show this, rich text or plain."""
+        if text != self.label.text():
+            self.label.setText(text)
+            self.measure()
+
+    def measure(self) -> None:
+        """Ask for the room that the text needs now; a text that wraps takes what it is given."""
+        if self._placed or self.label.wordWrap():
+            return
+        wanted = self.label.sizeHint()
+        wanted.setWidth(-(-wanted.width() // _STEP) * _STEP)
+        if wanted != self._hint:
+            self._hint = wanted
+            self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        return self._hint
+
+    def minimumSizeHint(self) -> QSize:
+        return self._hint
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.label.resize(self.size())
