@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
+from PySide6.QtWidgets import QStatusBar, QWidget
 
 from app.figures import Figures
 from app.progress_line import ProgressLine
 from app.run_control import RunState
 from core.trace.events import ModelInfo
 from core.trace.trace import Trace
+from widgets.quiet_label import QuietLabel
 
 SIGNS = {
     RunState.NO_MODEL: "○",
@@ -31,12 +32,15 @@ class StatusLine(QStatusBar):
         self.model = self._label("Model, number format and device")
         self.speed = self._label("Tokens after the first over the time after the first")
         self.exit = self._label("Mean layers run of the tokens after the first")
+        self.agreement = self._label(
+            "Share of the tokens after the first that are the token their own pass gives at full depth (audited runs)"
+        )
         self.active = self._label("Mean number of layers whose predictor was active")
         self.progress = ProgressLine()
         self.progress.cancel.setStyleSheet("padding: 0 10px; min-height: 0")
         self.addWidget(self.progress)
         self.progress.hide()
-        self.state = QLabel()
+        self.state = QuietLabel()
         self.state.setToolTip("What the engine is doing")
         self.addPermanentWidget(self.state)
 
@@ -54,6 +58,7 @@ class StatusLine(QStatusBar):
         depth = trace.depth if trace else 0
         _show(self.speed, _amount(figures.tokens_per_second, "{:.1f} tokens/s"))
         _show(self.exit, _amount(figures.mean_exit_layer, "mean exit {:.1f} / " + str(depth)))
+        _show(self.agreement, _amount(figures.agreement, "agreement {:.1%}"))
         _show(self.active, _amount(figures.active_layers_mean, "{:.1f} layers watched"))
 
     def show_state(self, state: RunState, detail: str = "") -> None:
@@ -65,15 +70,15 @@ class StatusLine(QStatusBar):
             self.progress.start("Loading")
         self.progress.setVisible(loading)
 
-    def _label(self, tip: str) -> QLabel:
-        label = QLabel()
+    def _label(self, tip: str) -> QuietLabel:
+        label = QuietLabel()
         label.setToolTip(tip)
         label.hide()
         self.addWidget(label)
         return label
 
 
-def _show(label: QLabel, text: str | None) -> None:
+def _show(label: QuietLabel, text: str | None) -> None:
     label.setText(text or "")
     label.setVisible(text is not None)
 
