@@ -27,7 +27,8 @@ from core.model.native_team import Room, Team
 from core.progress import Progress, Report, check, quiet
 
 PRODUCTS = ("qkv", "out", "gate_up", "down")
-MESSAGE = "Packing the layers"
+ALIGNED = 64
+"""Bytes of a cache line."""
 
 
 def make_native(decoder: Decoder, report: Report = quiet, cancel: threading.Event | None = None) -> None:
@@ -43,15 +44,35 @@ def make_native(decoder: Decoder, report: Report = quiet, cancel: threading.Even
     packed = []
     for index, layer in enumerate(decoder.layers):
         check(cancel)
-        report(Progress(MESSAGE, index, len(decoder.layers), "layers"))
+        report(Progress("Packing the layers", index, len(decoder.layers), "layers"))
         packed.append({name: _packed(getattr(layer, name), name, decoder.config.mlp) for name in PRODUCTS})
-    report(Progress("Compiling the native layers (once)"))
-    team = Team()
-    decoder.fused = NativeLayers(decoder, packed, kernels, team)
-    decoder.layers = []
     head = eight_bit_grid(decoder.head_weight)
+    packed.append({} if head is None else {"head": pack_eight_bit(head)})
+    packed = _side_by_side(packed)
+    check(cancel)
+    report(Progress("Compiling the native layers, once for this machine"))
+    team = Team()
+    decoder.fused = NativeLayers(decoder, packed[:-1], kernels, team)
+    decoder.layers = []
     if head is not None:
-        decoder.head = NativeHead(pack_eight_bit(head), len(head.q), kernels, team)
+        decoder.head = NativeHead(packed[-1]["head"], len(head.q), kernels, team)
+
+
+def _side_by_side(packed: list[dict[str, Tensor]]) -> list[dict[str, Tensor]]:
+    """The same tensors in one stretch of memory, which numpy asks the system to hold in large pages.
+
+    Read from small pages here and there, a layer took a sixth longer.
+    """
+    sizes = [tensor.numel() for group in packed for tensor in group.values()]
+    places = iter(np.cumsum([0, *(size + -size % ALIGNED for size in sizes)]))
+    room = torch.from_numpy(np.empty(sum(sizes) + ALIGNED * (len(sizes) + 1), np.uint8))
+    room = room[-room.data_ptr() % ALIGNED :]
+
+    def move(tensor: Tensor) -> Tensor:
+        first = int(next(places))
+        return room[first : first + tensor.numel()].copy_(tensor.flatten())
+
+    return [{name: move(tensor) for name, tensor in group.items()} for group in packed]
 
 
 def _packed(weights: Any, name: str, mlp: int) -> Tensor:

@@ -247,28 +247,45 @@ def _attend(job, row, head, scores):  # type: ignore[no-untyped-def]
     size, own = job.head_dim, carray(pointer(job.positions), (job.rows,), np.int64)[row]
     last = min(job.span, own + 1)
     first = max(0, own + 1 - job.window) if job.window else 0
-    base = 4 * size * job.capacity * (head // (job.heads // job.kv_heads))
-    keys, values = _floats(job.keys + base, last * size), _floats(job.values + base, last * size)
+    row_bytes = 4 * size
+    base = row_bytes * job.capacity * (head // (job.heads // job.kv_heads))
     there = carray(pointer(job.present), (job.capacity,), np.uint8)
-    query = _floats(job.projected + 4 * size * ((job.heads + 2 * job.kv_heads) * row + head), size)
-    y = _floats(job.mixed + 4 * size * (job.heads * row + head), size)
+    query = _floats(job.projected + row_bytes * ((job.heads + 2 * job.kv_heads) * row + head), size)
+    y = _floats(job.mixed + row_bytes * (job.heads * row + head), size)
     scale, top = np.float32(1.0) / np.sqrt(np.float32(size)), np.float32(-np.inf)
     for slot in range(first, last):
-        dot = np.float32(0.0)
-        for j in range(size):
-            dot += query[j] * keys[slot * size + j]
-        scores[slot] = dot * scale if not job.holes or there[slot] else np.float32(-np.inf)
+        dot = _dot(query, _floats(job.keys + base + row_bytes * slot, size)) * scale
+        scores[slot] = dot if not job.holes or there[slot] else np.float32(-np.inf)
         top = max(top, scores[slot])
-    total = np.float32(0.0)
-    for slot in range(first, last):
-        scores[slot] = exp(scores[slot] - top)
-        total += scores[slot]
+    total = _exponentials(scores[first:last], top)
     for j in range(size):
         y[j] = np.float32(0.0)
     for slot in range(first, last):
-        share = scores[slot] / total
-        for j in range(size):
-            y[j] += share * values[slot * size + j]
+        _add_scaled(y, scores[slot] / total, _floats(job.values + base + row_bytes * slot, size))
+
+
+@_compiled
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    total = np.float32(0.0)
+    for j in range(len(a)):
+        total += a[j] * b[j]
+    return total
+
+
+@_compiled
+def _add_scaled(y, factor, x):  # type: ignore[no-untyped-def]
+    for j in range(len(y)):
+        y[j] += factor * x[j]
+
+
+@_compiled
+def _exponentials(scores, top):  # type: ignore[no-untyped-def]
+    """Replace scores by e^(score - top); their sum."""
+    total = np.float32(0.0)
+    for i in range(len(scores)):
+        scores[i] = exp(scores[i] - top)
+        total += scores[i]
+    return total
 
 
 @_compiled

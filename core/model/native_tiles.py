@@ -21,6 +21,8 @@ BLOCK = 32
 LANES = 16
 STEP = 8
 """Inputs written out after one another; more would only make the compiler slow."""
+AHEAD = 8 * 640
+"""How far ahead of its use the memory is asked for weights, in bytes."""
 BYTES_4BIT, BYTES_8BIT = 640, 544
 """Size of one block of a tile."""
 
@@ -50,6 +52,7 @@ class _Tile:
             size = BYTES_4BIT if self.bits == 4 else BYTES_8BIT
             block = self.b.add(self.weights, self.b.mul(loop.index, _number(size)))
             x = self.b.add(self.x, self.b.mul(loop.index, _number(4 * BLOCK)))
+            self.fetch(block, size)
             dots = self.dots(block, x)
             for half in range(self.halves):
                 self.scale(half, block, loop.index, dots, totals)
@@ -57,6 +60,15 @@ class _Tile:
             for half in range(self.halves):
                 place = self.b.add(self.y, _number(64 * (row * self.halves + half)))
                 self.b.store(self.b.load(totals[row][half]), self.pointer(place, _vector(_F32)), align=4)
+
+    def fetch(self, block: Any, size: int) -> None:
+        """Ask for the bytes that come up soon: what the CPU foresees by itself ends at every page."""
+        kind = ir.FunctionType(ir.VoidType(), [_I8.as_pointer(), _I32, _I32, _I32])
+        function = cgutils.get_or_insert_function(self.b.module, kind, "llvm.prefetch.p0")
+        read, keep, data = (ir.Constant(_I32, flag) for flag in (0, 3, 1))
+        for line in range(0, size, 64):
+            place = self.pointer(self.b.add(block, _number(AHEAD + line)), _I8)
+            self.b.call(function, [place, read, keep, data])
 
     def dots(self, block: Any, x: Any) -> list[list[Any]]:
         """The block's sums of q·x by row and half, each in two parts so that additions need not wait for each other."""
