@@ -40,22 +40,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         console.complain(error)
         return EXIT_USER_ERROR
-    except OSError as error:
-        return _explain_output(error)
-    except (MemoryError, RuntimeError) as error:
-        return _explain(error)
-    return code
-
-
-def _explain_output(error: OSError) -> int:
-    if isinstance(error, BrokenPipeError):
+    except BrokenPipeError:
         console.discard_output()
         return EXIT_BROKEN_PIPE
-    if error.errno != errno.ENOSPC:
-        raise error
-    console.discard_output()
-    console.note("The disk is full; free some space and try again.")
-    return EXIT_USER_ERROR
+    except (MemoryError, OSError, RuntimeError) as error:
+        return _explain(error)
+    return code
 
 
 def _explain(error: Exception) -> int:
@@ -63,6 +53,8 @@ def _explain(error: Exception) -> int:
     failure = describe(error)
     if not failure.user_error:
         raise error
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        console.discard_output()  # what is buffered may be what did not fit
     console.note(failure.sentence)
     return EXIT_USER_ERROR
 

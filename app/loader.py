@@ -169,7 +169,7 @@ def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading
     )
     check(cancel)
     report(Progress("Loading the trained parts"))
-    parts, problem = _parts(model, request.parts_folder)
+    parts, problem = _parts(model, request)
     engine = Engine(model, parts)
 
     def run_prompt(
@@ -180,22 +180,28 @@ def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading
     return LoadedEngine(_summary(request, model, parts, problem), run_prompt)
 
 
-def _parts(model: LoadedModel, folder: Path | None) -> tuple[TrainedParts | None, str]:
+def _parts(model: LoadedModel, request: ModelRequest) -> tuple[TrainedParts | None, str]:
     """The parts to use, or why there are none. Parts that were asked for by name must load."""
     from core.exits.parts import find_parts, load_parts
 
+    folder = request.parts_folder
     if folder is not None:
         return load_parts(find_parts(model.info, folder) or folder, model), ""
     found = find_parts(model.info)
     if found is None:
         return None, (
             "SpecEE needs a draft head and predictors trained for this very model, and there are none; make them "
-            f"with `specee-viewer train --model {model.info.name}`."
+            f"with `specee-viewer train --model {_as_argument(request.ref)}`."
         )
     try:
         return load_parts(found, model), ""
     except UserError as error:
         return None, str(error)
+
+
+def _as_argument(ref: str) -> str:
+    """A reference as it is typed: its model's name alone would not be found again."""
+    return f'"{ref}"' if any(char.isspace() for char in ref) else ref
 
 
 def _summary(request: ModelRequest, model: LoadedModel, parts: TrainedParts | None, problem: str) -> LoadedSummary:

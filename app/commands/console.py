@@ -32,13 +32,13 @@ def flush() -> None:
 
 
 def complain(error: Exception) -> None:
-    """One line on stderr."""
-    note(" ".join(str(error).split()))
+    """Tell what went wrong."""
+    note(str(error))
 
 
 def note(sentence: str) -> None:
-    """A sentence for the user that is not the command's result."""
-    print(sentence, file=sys.stderr, flush=True)
+    """A sentence for the user that is not the command's result: one line on stderr, whatever a name in it holds."""
+    print(" ".join(sentence.split()), file=sys.stderr, flush=True)
 
 
 def discard_output() -> None:

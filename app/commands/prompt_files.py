@@ -49,6 +49,8 @@ def _read(path: Path) -> list[FilePrompt]:
         raise UserError(
             f"{path} cannot be read ({os.strerror(error.errno or 0)}); choose a file of prompts."
         ) from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 text; choose a file of prompts.") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"{path} is not JSON Lines with a `prompt` in each line.") from error
     if not found or not all(isinstance(prompt.text, str) and prompt.text.strip() for prompt in found):

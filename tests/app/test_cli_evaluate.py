@@ -229,3 +229,9 @@ def test_that_a_file_without_prompts_is_refused_by_name(name: str, content: byte
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UserError, match=name):
         read_prompts([tmp_path / name])
+
+
+def test_that_plain_text_in_another_encoding_is_not_called_bad_json(tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_bytes("é\n".encode("latin-1"))
+    with pytest.raises(UserError, match=r"p\.txt is not UTF-8 text"):
+        read_prompts([tmp_path / "p.txt"])

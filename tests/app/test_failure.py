@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import errno
+import os
+
 import pytest
 
 from app.failure import describe
@@ -51,3 +54,24 @@ def test_that_a_lack_of_memory_without_a_number_still_says_how_much_is_free(monk
 
 def test_that_another_runtime_error_is_not_mistaken_for_a_lack_of_memory() -> None:
     assert "memory" not in describe(raised(RuntimeError("shapes cannot be multiplied"))).sentence
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP])
+def test_that_a_path_which_the_system_refuses_is_named_and_is_no_fault_of_the_engine(number: int) -> None:
+    failure = describe(raised(OSError(number, os.strerror(number), "/data/model")))
+    assert failure.sentence == (
+        f"/data/model cannot be used ({os.strerror(number)}); check the path and its permissions."
+    )
+    assert failure.user_error
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_that_a_full_disk_is_no_fault_of_the_engine(number: int) -> None:
+    failure = describe(raised(OSError(number, os.strerror(number))))
+    assert (failure.sentence, failure.user_error) == ("The disk is full; free some space and try again.", True)
+
+
+def test_that_an_unforeseen_system_error_keeps_its_traceback_for_the_details() -> None:
+    failure = describe(raised(FileNotFoundError(errno.ENOENT, "No such file or directory", "icons/run.svg")))
+    assert not failure.user_error
+    assert "icons/run.svg" in failure.details

@@ -44,7 +44,7 @@ def test_that_a_model_without_trained_parts_runs_dense_and_says_how_to_train_the
     loaded = load(folder)
     summary = loaded.summary
     assert not summary.has_parts
-    assert "specee-viewer train" in summary.parts_problem
+    assert f"`specee-viewer train --model {folder}`" in summary.parts_problem
     assert summary.has_chat_template
     settings = RunSettings(policy=Policy.DENSE, max_new_tokens=3)
     events = list(loaded.run("the sky", settings, 7, threading.Event(), perf_counter))
