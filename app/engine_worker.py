@@ -86,7 +86,7 @@ class EngineWorker(QObject):
             for last in self._events(order):
                 self._post(last)
                 order.control.gate(last, partial(self._announce, order.run))
-        except Exception as error:
+        except BaseException as error:  # an exit policy of the user's own may raise even SystemExit
             failure = describe(error)
         if last is not None and not isinstance(last, RunEnded):
             self._post(_end_of(order.run, failure))

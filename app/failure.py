@@ -30,7 +30,7 @@ class Failure:
     """Whether the user can put it right."""
 
 
-def describe(error: Exception) -> Failure:
+def describe(error: BaseException) -> Failure:
     """The failure that `error` is to the user. Keeps no reference to the error, whose frames may hold a model."""
     if isinstance(error, UserError):
         return Failure(str(error), "", True)
@@ -52,7 +52,7 @@ def describe(error: Exception) -> Failure:
     )
 
 
-def _refused_path(error: Exception) -> str:
+def _refused_path(error: BaseException) -> str:
     """What the system has against a path, in a sentence; "" where that is not what happened."""
     if isinstance(error, RuntimeError) and str(error) == _NO_HOME:
         return "A path begins with ~ and the name of no user of this machine; write it in full."

@@ -242,14 +242,17 @@ class Session(QObject):
             self._set_state(RunState.RUNNING)
 
     def _on_run_over(self, notice: RunOver) -> None:
-        ended = self._trace.ended if self._trace is not None else None
+        ended, failure = self._trace.ended if self._trace is not None else None, notice.failure
         if ended is not None and ended.run == notice.run:
-            self._idle = RunState.FAILED if ended.reason is EndReason.FAILED else RunState.FINISHED
+            gave_up = ended.reason is EndReason.FAILED
+            self._idle = RunState.FAILED if gave_up else RunState.FINISHED
+            if gave_up and failure is None:  # the engine saw it itself: nothing was raised
+                failure = Failure(ended.detail, "", True)
         if notice.run == self._run:
             self._control = None
             self._rest()
-        if notice.failure is not None and notice.run > self._forgotten:
-            self.failed.emit(notice.failure)
+        if failure is not None and notice.run > self._forgotten:
+            self.failed.emit(failure)
 
     def _on_load_over(self, notice: LoadOver) -> None:
         outcome = notice.outcome

@@ -226,7 +226,8 @@ class FakeEngine:
     depth: int = 12
     stuck_at: int | None = None
     """Index of the event in whose making the engine stays until it is stopped, like a very long layer."""
-    error: Exception | None = None
+    end: EndReason = EndReason.MAX_NEW_TOKENS
+    error: BaseException | None = None
     """Raised instead of the event at `error_at`."""
     error_at: int = 0
     stuck: threading.Event = field(default_factory=threading.Event)
@@ -250,7 +251,7 @@ class FakeEngine:
         if not prompt.strip():
             raise UserError("The prompt is empty; type something for the model to answer.")
         settings.check_against(self.depth)
-        for index, event in enumerate(FakeRun(self.tokens, self.depth, run, prompt, settings).events()):
+        for index, event in enumerate(FakeRun(self.tokens, self.depth, run, prompt, settings, end=self.end).events()):
             if self.error is not None and index == self.error_at:
                 raise self.error
             if index == self.stuck_at:

@@ -112,6 +112,20 @@ def test_that_the_worker_runs_again_after_an_engine_broke_off(loader: FakeLoader
     assert bench.run(run=4)[-1] == RunOver(4, None)
 
 
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_that_code_of_the_users_own_that_wants_to_leave_ends_its_run_only(
+    error: BaseException, loader: FakeLoader, bench: Bench
+) -> None:
+    loader.engine = FakeEngine(error=error, error_at=20)
+    bench.load()
+    *_, ended, over = bench.run()
+    assert isinstance(over, RunOver)
+    assert over.failure is not None
+    assert ended == RunEnded(3, EndReason.FAILED, over.failure.sentence)
+    loader.engine.error = None
+    assert bench.run(run=4)[-1] == RunOver(4, None)
+
+
 def test_that_running_without_a_model_is_refused_in_a_sentence(bench: Bench) -> None:
     (over,) = bench.run()
     assert isinstance(over, RunOver)

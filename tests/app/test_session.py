@@ -252,6 +252,16 @@ def test_that_an_engine_that_breaks_off_leaves_its_trace_a_failure_and_a_session
     stage.run_to_end()
 
 
+def test_that_a_run_that_its_engine_gives_up_tells_why(stage: Stage) -> None:
+    stage.load(FakeEngine(end=EndReason.FAILED))
+    stage.run()
+    stage.until(lambda: bool(stage.heard.failures))
+    (failure,) = stage.heard.failures
+    assert stage.trace.ended is not None
+    assert (failure.sentence, failure.user_error) == (stage.trace.ended.detail, True)
+    assert stage.session.state is RunState.FAILED
+
+
 def test_that_a_refused_prompt_keeps_the_trace_and_the_state(stage: Stage) -> None:
     stage.load()
     stage.run_to_end()
