@@ -75,7 +75,7 @@ def load_model(
     _check_choice(chosen, method, first, folder)
     compute: torch.dtype = getattr(torch, chosen.activations or fastest_dtype(first).value)
     check_format(first, compute)
-    place = _placement(folder, config, chosen, compute, first if device != AUTO else None)
+    place = _placement(folder, config, compute, first if device != AUTO else None)
     with _memory_explained(folder):
         if method:
             decoder = load_quantised(folder, method, config, compute, place)
@@ -95,23 +95,22 @@ def _check_choice(chosen: DType, method: str | None, device: torch.device, folde
         )
 
 
-def _placement(
-    folder: Path, config: ModelConfig, chosen: DType, compute: torch.dtype, device: torch.device | None
-) -> Placement:
+def _placement(folder: Path, config: ModelConfig, compute: torch.dtype, device: torch.device | None) -> Placement:
     """All on `device`, if it has room, or where accelerate puts it.
+
+    Weights to be packed are counted as they are before, when all of them are there at once.
 
     Raises:
         UserError: it does not fit.
     """
-    itemsize = 1 if chosen is DType.INT8 else compute.itemsize
-    sizes = piece_bytes(tensors(weight_files(folder)), config, itemsize)
+    sizes = piece_bytes(tensors(weight_files(folder)), config, compute.itemsize)
     if device is None:
         return plan(sizes, config, compute.itemsize)
     free = free_on(device)
     if free is not None and sizes.total > free:
         raise UserError(
             f"There is not enough memory to load {model_name(folder)}: it takes {readable(sizes.total)} in "
-            f"{chosen.value}, and {readable(free)} are free on {device}; {_RELIEF}."
+            f"{str(compute).removeprefix('torch.')}, and {readable(free)} are free on {device}; {_RELIEF}."
         )
     return on_one(device, config.depth)
 

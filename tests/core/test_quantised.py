@@ -143,7 +143,7 @@ def test_that_a_method_that_cannot_run_here_is_one_sentence(tmp_path: Path, monk
         load_model(quantised_folder(tmp_path / "tiny", "gptq"))
 
 
-@pytest.mark.parametrize("dtype", [DType.INT8])
+@pytest.mark.parametrize("dtype", [DType.INT8, DType.NATIVE])
 def test_that_a_quantised_model_is_not_quantised_again(tmp_path: Path, dtype: DType) -> None:
     with pytest.raises(UserError, match=rf"already quantised, by gptq; choose a floating-point dtype .* {dtype.value}"):
         load_model(quantised_folder(tmp_path / "tiny", "gptq"), dtype=dtype)
