@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import assert_never
 
 import torch
@@ -69,21 +70,21 @@ class Context:
             case _:
                 assert_never(self.kv_policy)
 
-    def finish(self, layers_run: int) -> list[Tensor]:
-        """What the fed token's hidden state [d] would be after each layer from `layers_run` on.
+    def finish(self, layers_run: int) -> Iterator[Tensor]:
+        """What the fed token's hidden state [d] would be after each layer from `layers_run`, the layers run so far, on.
 
-        Decoding is left as it was: the rows that wait are looked at, not moved, and the entries written here are
-        struck from the cache again. Slots without an entry are never read before they are written.
+        Decoding is left as it was, also where the iterator is left halfway: the rows that wait are looked at, not
+        moved, and the entries written here are struck from the cache again. Slots without an entry are never read
+        before they are written.
         """
-        group, rows, hidden = self._group, self._rows, []
+        group, rows = self._group, self._rows
         for layer in range(layers_run, self.decoder.config.depth):
             if self._pending.waits_at(layer):
                 group, rows = merge(self._pending.at(layer), group), None
             rows = rows or self.decoder.rows(group.positions, self.length)
             group = Group(group.positions, self.decoder.layer(layer, group.hidden, rows, self.cache))
             self.cache.strike(layer, rows)
-            hidden.append(self.decoder.home(group.hidden[-1]))
-        return hidden
+            yield self.decoder.home(group.hidden[-1])
 
     def flush(self) -> None:
         """Catch up every waiting row to full depth."""

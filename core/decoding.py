@@ -141,7 +141,9 @@ class Decoding:
                 with self._watch("draft"):
                     following = ids[first + 1 : first + 1 + len(chunk)]
                     self._drafter.feed(following, normed[: len(following)])
-        yield self._emit(self._choose(self._feature).token_id, self._decoder.config.depth, ExitReason.PREFILL)
+        with self._watch("verification"):
+            choice = self._choose(self._feature)
+        yield self._emit(choice.token_id, self._decoder.config.depth, ExitReason.PREFILL)
 
     def _prefill_chunk(self, chunk: Tensor, first: int, total: int) -> Generator[Event, None, Tensor]:
         """Run a chunk through all layers, telling how far it is after each; its normed states [n, d]."""
@@ -163,12 +165,13 @@ class Decoding:
         if draft:
             yield self._draft_event(draft)
         self.context.begin(self._newest)
-        with self._watch("predictor"):
-            schedule = self._policy.begin(PassView(self._decoder, self._choose, lambda: self.context.finish(0)), draft)
-        if schedule:
-            yield self._schedule_event(schedule)
         leaving: _Leaving | None = None
         hidden: list[Tensor] = []
+        view = PassView(self._decoder, self._choose, lambda: self._finish(hidden))
+        with self._watch("predictor"):
+            schedule = self._policy.begin(view, draft)
+        if schedule:
+            yield self._schedule_event(schedule)
         for layer in range(self._decoder.config.depth):
             hidden.append(self._run_layer(layer))
             event, choice = self._look(layer, hidden[-1])
@@ -196,6 +199,14 @@ class Decoding:
         self._check_stop()
         with self._watch.shared("layers", "recompute", lambda: self.context.share_of_waiting):
             return self.context.run(layer)
+
+    def _finish(self, hidden: list[Tensor]) -> list[Tensor]:
+        """The fed token's states [d] after all L layers, those beyond `hidden` run on the side."""
+        states = list(hidden)
+        for state in self.context.finish(len(hidden)):
+            self._check_stop()
+            states.append(state)
+        return states
 
     def _look(self, layer: int, hidden: Tensor) -> tuple[LayerRun, Choice | None]:
         if layer == self._decoder.config.depth - 1:
@@ -232,7 +243,7 @@ class Decoding:
         parts = self._parts
         found = audit(
             self._decoder,
-            hidden + self.context.finish(len(hidden)),
+            self._finish(hidden),
             self._choose_from,
             draft,
             schedule.active if schedule else None,
@@ -327,5 +338,5 @@ class _Leaving:
     reason: ExitReason
 
 
-class _Stopped(Exception):
-    """The stop event was set."""
+class _Stopped(BaseException):
+    """The stop event was set; no Exception, so that a policy of the user's own that catches all lets it pass."""

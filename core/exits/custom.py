@@ -14,6 +14,7 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 from torch import Tensor
 
 from core.config import RunSettings
@@ -22,7 +23,7 @@ from core.errors import UserError
 from core.exits.parts import TrainedParts
 from core.exits.policies import Evaluation, ExitPolicy, PassView, PolicyFailed
 from core.exits.scheduling import Schedule
-from core.sampling import BadNumbers
+from core.sampling import BadNumbers, Choice
 
 METHODS = ("begin", "look", "record")
 MODULE = "custom_policy"
@@ -41,7 +42,7 @@ def load_policy(settings: RunSettings, depth: int, parts: TrainedParts | None) -
     kind = _find_class(_run_file(path), name, path)
     try:
         policy: ExitPolicy = kind(settings, depth, parts)
-    except Exception as error:  # the user's code may raise anything
+    except (Exception, SystemExit) as error:  # the user's code may raise anything
         raise UserError(
             f"{name} in {path} cannot be made as {name}(settings, depth, parts): {_told(error, path)}."
         ) from error
@@ -62,26 +63,41 @@ class Guarded:
         self._policy, self._path = policy, path
         self._name = type(policy).__name__
         self.drafts = policy.drafts
+        self._width: int | None = None
+        """How many features the first judged layer had."""
 
     def begin(self, view: PassView, draft: Draft | None) -> Schedule | None:
         """The user's own; raises `PolicyFailed`, as the others do."""
         with self._watched("begin"):
             schedule = self._policy.begin(view, draft)
-        if not isinstance(schedule, Schedule | None):
+        self._vocabulary = view.decoder.config.vocabulary
+        if schedule is None:
+            return None
+        if not isinstance(schedule, Schedule):
             raise PolicyFailed(f"{self._name}.begin returned {schedule!r}; it must be a Schedule or None.")
-        return schedule
+        try:
+            return _plain_schedule(schedule, view.decoder.config.depth)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise PolicyFailed(f"{self._name}.begin returned a Schedule that cannot be used: {error}.") from error
 
     def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
         with self._watched("look"):
             found = self._policy.look(layer, hidden)
-        if not isinstance(found, Evaluation | None):
+        if found is None:
+            return None
+        if not isinstance(found, Evaluation):
             raise PolicyFailed(f"{self._name}.look returned {found!r}; it must be an Evaluation or None.")
-        if found and found.proposed and found.choice is None and not self.drafts:
+        try:
+            plain = _plain_evaluation(found, self._vocabulary, self._width)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise PolicyFailed(f"{self._name}.look returned an Evaluation that cannot be used: {error}.") from error
+        self._width = len(plain.features)
+        if plain.proposed and plain.choice is None and not self.drafts:
             raise PolicyFailed(
                 f"{self._name}.look proposed an exit without a choice, and there are no speculative tokens to verify "
                 "it by; give a choice, or set `drafts` to True."
             )
-        return found
+        return plain
 
     def record(self, token: int, layer: int) -> None:
         with self._watched("record"):
@@ -93,8 +109,51 @@ class Guarded:
             yield
         except BadNumbers:
             raise
-        except Exception as error:  # the user's code may raise anything
+        except (Exception, SystemExit) as error:  # the user's code may raise anything
             raise PolicyFailed(f"{self._name}.{method} failed: {_told(error, self._path)}.") from error
+
+
+def _plain_evaluation(found: Evaluation, vocabulary: int, width: int | None) -> Evaluation:
+    """The same in the types that the loop, the trace and its JSON rely on, whatever NumPy or torch gave.
+
+    Raises:
+        TypeError, ValueError, ArithmeticError: it does not hold what an `Evaluation` says; the text tells what.
+    """
+    features, score, choice = np.asarray(found.features).astype(np.float32), float(found.score), found.choice
+    if features.ndim != 1:
+        raise ValueError(f"its features are of shape {list(features.shape)} instead of [n]")
+    if width is not None and len(features) != width:
+        raise ValueError(f"it has {len(features)} features where the first had {width}")
+    if not 0 <= score <= 1:
+        raise ValueError(f"its score is {score:g} instead of 0…1")
+    if choice is not None:
+        choice = _plain_choice(choice, vocabulary)
+    return Evaluation(features, score, bool(found.proposed), choice)
+
+
+def _plain_choice(choice: Choice, vocabulary: int) -> Choice:
+    if not isinstance(choice, Choice):
+        raise TypeError(f"its choice is {choice!r} instead of a Choice, as view.choose gives it")
+    if not 0 <= int(choice.token_id) < vocabulary:
+        raise ValueError(f"its choice is the token {choice.token_id} of a vocabulary of {vocabulary}")
+    return Choice(int(choice.token_id), float(choice.top), float(choice.margin))
+
+
+def _plain_schedule(schedule: Schedule, depth: int) -> Schedule:
+    """As `_plain_evaluation`."""
+    plain = Schedule(
+        np.array(schedule.active, np.bool_),
+        np.array(schedule.offline, np.bool_),
+        np.array(schedule.counters, np.int64),
+        np.array(schedule.ring_layers, np.int64),
+        np.array(schedule.ring_tokens, np.int64),
+    )
+    for name in ("active", "offline", "counters"):
+        if getattr(plain, name).shape != (depth,):
+            raise ValueError(f"its {name} has the shape {list(getattr(plain, name).shape)} instead of [{depth}]")
+    if plain.ring_layers.ndim != 1 or plain.ring_layers.shape != plain.ring_tokens.shape:
+        raise ValueError("its ring_layers and ring_tokens are not lists of the same length")
+    return plain
 
 
 def _run_file(path: Path) -> ModuleType:

@@ -44,7 +44,7 @@ class PassView:
     choose: Callable[[Tensor], Choice]
     """The token that a normed hidden state [d] gives, by a product with the whole LM head."""
     finish: Callable[[], list[Tensor]]
-    """The fed token's hidden states [d] after each of the L layers, run on the side."""
+    """The fed token's hidden states [d] after each of the L layers; those not run yet are run on the side."""
 
 
 class PolicyFailed(RuntimeError):

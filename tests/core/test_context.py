@@ -152,7 +152,7 @@ def test_that_finishing_a_pass_on_the_side_changes_nothing_and_tells_full_depth(
             context.begin(FED[token])
             for layer in range(exit_layer):
                 context.run(layer)
-        beyond = finished.finish(exit_layer)
+        beyond = list(finished.finish(exit_layer))
         if policy is KVPolicy.RECOMPUTE:
             expected = hidden[token][exit_layer:]
             torch.testing.assert_close(beyond, expected, atol=1e-4, rtol=0)

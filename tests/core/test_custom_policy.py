@@ -11,9 +11,10 @@ from core.config import Policy, Record, RunSettings, SamplingSettings, policy_fr
 from core.engine import Engine
 from core.errors import UserError
 from core.model.loading import LoadedModel
-from core.trace.events import EndReason, ExitReason
+from core.trace.events import EndReason, ExitReason, TokenEmitted
+from core.trace.jsonl import dumps, loads
 from core.trace.trace import Trace
-from tests.engines import DEPTH, ids
+from tests.engines import DEPTH, ids, of_type
 from tests.engines import run as run_engine
 
 DOCS = Path(__file__).parents[2] / "docs" / "own-policy.md"
@@ -26,6 +27,18 @@ class Own:
     def look(self, layer, hidden): {look}
     def record(self, token, layer): {record}
 """
+
+
+VOCABULARY = 300
+"""Of the tiny model."""
+
+EVALUATION = (
+    "from core.exits.policies import Evaluation; from core.sampling import Choice; import numpy; return Evaluation({})"
+)
+SCHEDULE = (
+    "from core.exits.scheduling import Schedule; import numpy; one = numpy.ones({layers}, int); "
+    "return Schedule(one, one, one, one, one)"
+)
 
 
 def run(engine: Engine, reference: str, **settings: object) -> Trace:
@@ -94,6 +107,45 @@ def test_that_a_policy_that_drafts_is_verified_as_specee_is(eager: Engine, partl
         run(partless, reference)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        "numpy.zeros(2), numpy.float32(0.25), numpy.float32(0.25) > 0.5",
+        "hidden[:2], hidden.sum().sigmoid(), hidden.sum() > 1e9",
+        "(1, 2), 0, 0",
+    ],
+)
+def test_that_numbers_of_numpy_and_torch_are_taken_and_can_be_recorded(
+    partless: Engine, tmp_path: Path, given: str
+) -> None:
+    trace = run(partless, own(tmp_path, look=EVALUATION.format(given)), max_new_tokens=3)
+    back = Trace.of(loads(dumps(event)) for event in trace.events)
+    assert back.ended == trace.ended
+    assert trace.ended.reason is EndReason.MAX_NEW_TOKENS
+    assert back.records[1].scores[:-1].tolist() == trace.records[1].scores[:-1].tolist()
+    assert trace.records[1].features.shape == (DEPTH, 2)
+
+
+def test_that_a_choice_of_numpys_numbers_is_emitted(partless: Engine, tmp_path: Path) -> None:
+    given = "[], 1.0, layer == 2, Choice(numpy.int64(99), 0.5, 0.5)"
+    trace = run(partless, own(tmp_path, look=EVALUATION.format(given)), max_new_tokens=4)
+    assert ids(trace)[1:] == [99] * 3
+    assert [loads(dumps(event)).token_id for event in of_type(trace, TokenEmitted)] == ids(trace)
+
+
+def test_that_looking_ahead_from_any_layer_changes_nothing_and_tells_full_depth(
+    partless: Engine, tmp_path: Path
+) -> None:
+    """`view.finish` continues from the layers run so far; what it computes stays out of the context."""
+    oracle = (
+        "states = self.view.finish(); norm = self.view.decoder.norm; last = self.view.choose(norm(states[-1])); "
+        "here = self.view.choose(norm(hidden)); "
+        + EVALUATION.format("[], 1.0, layer == 3 and here.token_id == last.token_id, here")
+    )
+    reference = own(tmp_path, begin="self.view = view", look=oracle)
+    assert ids(run(partless, reference)) == ids(run_engine(partless, policy=Policy.DENSE))
+
+
 def test_that_an_own_policy_may_sample(partless: Engine, tmp_path: Path) -> None:
     assert run(partless, own(tmp_path), sampling=SamplingSettings(temperature=0.7)).ended
 
@@ -141,12 +193,39 @@ def test_that_a_file_that_is_not_there_is_one_sentence(partless: Engine, tmp_pat
     ("bodies", "sentence"),
     [
         ({"begin": "return 7"}, "Own.begin returned 7; it must be a Schedule or None."),
+        (
+            {"begin": SCHEDULE.format(layers=2)},
+            "Own.begin returned a Schedule that cannot be used: its active has the shape [2] instead of [6].",
+        ),
+        (
+            {"look": EVALUATION.format("[.1] * (layer + 1), 0.5, False")},
+            "Own.look returned an Evaluation that cannot be used: it has 2 features where the first had 1.",
+        ),
+        (
+            {"look": EVALUATION.format("[[.1]], 0.5, False")},
+            "Own.look returned an Evaluation that cannot be used: its features are of shape [1, 1] instead of [n].",
+        ),
+        (
+            {"look": EVALUATION.format("[], float('nan'), False")},
+            "Own.look returned an Evaluation that cannot be used: its score is nan instead of 0…1.",
+        ),
+        (
+            {"look": EVALUATION.format("[], 1.0, True, 7")},
+            "Own.look returned an Evaluation that cannot be used: its choice is 7 instead of a Choice, as view.choose "
+            "gives it.",
+        ),
+        (
+            {"look": EVALUATION.format("[], 1.0, True, Choice(99999, 0.5, 0.5)")},
+            f"Own.look returned an Evaluation that cannot be used: its choice is the token 99999 of a vocabulary of "
+            f"{VOCABULARY}.",
+        ),
+        ({"look": "raise SystemExit(3)"}, "Own.look failed: SystemExit: 3 (line 6)."),
         ({"look": "return True"}, "Own.look returned True; it must be an Evaluation or None."),
         ({"look": "1 / 0"}, "Own.look failed: ZeroDivisionError: division by zero (line 6)."),
         ({"begin": "self.x"}, "Own.begin failed: AttributeError: 'Own' object has no attribute 'x' (line 5)."),
         ({"record": "raise OSError"}, "Own.record failed: OSError (line 7)."),
         (
-            {"look": "from core.exits.policies import Evaluation; return Evaluation(None, 1.0, True)"},
+            {"look": "from core.exits.policies import Evaluation; return Evaluation([], 1.0, True)"},
             "Own.look proposed an exit without a choice, and there are no speculative tokens to verify it by; give a "
             "choice, or set `drafts` to True.",
         ),

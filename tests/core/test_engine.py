@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from core.config import DType, KVPolicy, Policy, RunSettings, SchedulerSettings
+from core.config import DType, KVPolicy, Policy, Record, RunSettings, SchedulerSettings
 from core.engine import Engine, RunRequest
 from core.errors import UserError
 from core.model.loading import LoadedModel, load_model
@@ -197,6 +198,39 @@ def test_that_stop_acts_before_another_layer_is_run(eager: Engine, kind: type) -
     assert not any(isinstance(e, LayerRun) for e in after)
     assert isinstance(after[-1], RunEnded)
     assert after[-1].reason is EndReason.STOPPED
+
+
+@pytest.mark.parametrize("asked", [{"policy": Policy.ORACLE}, {"policy": Policy.FIXED, "record": Record.AUDIT}])
+def test_that_stop_acts_between_the_layers_that_are_run_on_the_side(tiny: LoadedModel, asked: dict) -> None:
+    stop, calls = threading.Event(), 0
+    run_layer = tiny.decoder.layer
+
+    def counted(index: int, *rest: object) -> torch.Tensor:
+        nonlocal calls
+        calls += stop.is_set()
+        if prefilled and index == 2:
+            stop.set()
+        return run_layer(index, *rest)  # type: ignore[arg-type]
+
+    prefilled = False
+    request = RunRequest(PROMPT, RunSettings(**asked, max_new_tokens=3))
+    engine = Engine(dataclasses.replace(tiny))
+    tiny.decoder.layer = counted  # type: ignore[method-assign]
+    try:
+        for event in engine.run(request, stop):
+            prefilled |= isinstance(event, TokenEmitted)
+    finally:
+        del tiny.decoder.layer
+    assert isinstance(event, RunEnded)
+    assert event.reason is EndReason.STOPPED
+    assert calls == 0
+
+
+def test_that_the_head_is_counted_as_verification_for_the_first_token_too(tiny: LoadedModel) -> None:
+    ticks = itertools.count()
+    request = RunRequest(PROMPT, RunSettings(Policy.DENSE, max_new_tokens=2))
+    emitted = of_type(Trace.of(Engine(tiny).run(request, threading.Event(), lambda: next(ticks))), TokenEmitted)
+    assert [event.times.verification for event in emitted] == [1, 1]
 
 
 def test_that_the_token_limit_ends_the_run(eager: Engine) -> None:
