@@ -60,7 +60,7 @@ def installed(distributions: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def files_below(folder: Path) -> set[str]:
     """Relative paths of the files that belong in a package."""
-    paths = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
     return {path.relative_to(folder).as_posix() for path in paths}
 
 
