@@ -37,10 +37,12 @@ def make_card(
         "data": data_facts(answers),
         "drafter": {**drafter_recipe(), **drafter_facts, "quality": drafter_table(head, answers)},
         "predictors": {
-            "recipe": "MLP 12→512→1 a layer, BCE, Adam; differences over gaps drawn from simulated schedules",
+            "recipe": "MLP 12→512→1 a layer, BCE, Adam; differences over gaps drawn from simulated schedules; learned "
+            "from half of the training prompts, with candidates of a second drafter that had not seen these",
             "rate": predictors.RATE,
             "batch": predictors.BATCH,
             "epochs_at_most": predictors.EPOCHS,
+            "second_drafter": facts.pop("second_drafter"),
             "label": facts.pop("label"),
             "tokens": facts.pop("tokens"),
             "quality": facts.pop("quality"),

@@ -21,7 +21,7 @@ from core.errors import UserError
 from core.model.loading import LoadedModel
 from core.progress import Progress, Report, check
 from core.training.adam import Adam
-from core.training.data import Answers
+from core.training.data import Answers, Key
 from core.training.distil import Columns, Vocabulary, distil, token_mass
 from core.training.examples import Example, batches, padded, read_examples
 from core.training.options import Stage, TrainOptions
@@ -130,6 +130,20 @@ def mixed_features(examples: Sequence[Example], random: torch.Generator) -> Tens
     return mixed.add_(torch.rand(mixed.shape, generator=random).mul_(2 * NOISE).sub_(NOISE))
 
 
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What a drafter is trained on, for how long, and where its files go."""
+
+    name: str
+    """For the user: "the drafter"."""
+    stage: Stage
+    prefix: str
+    """Of its files' names."""
+    keys: Sequence[Key]
+    """The answers to learn from."""
+    seconds: float
+
+
 def train_drafter(
     model: LoadedModel,
     answers: Answers,
@@ -138,19 +152,35 @@ def train_drafter(
     report: Report,
     cancel: threading.Event | None,
 ) -> DraftHead:
-    """Train until the stage's time is over, and return the head that did best on tune prompts.
+    """Train on all training prompts until the stage's time is over; raises as `fit_drafter`."""
+    seconds = options.seconds(Stage.DRAFTER)
+    whole = Assignment("the drafter", Stage.DRAFTER, "", answers.of(Split.TRAIN), seconds)
+    return fit_drafter(model, answers, whole, options.seed, work, report, cancel)
+
+
+def fit_drafter(
+    model: LoadedModel,
+    answers: Answers,
+    assignment: Assignment,
+    seed: int,
+    work: Workspace,
+    report: Report,
+    cancel: threading.Event | None,
+) -> DraftHead:
+    """Train until the time is over, and return the head that did best on tune prompts.
 
     Raises:
         Cancelled: `cancel` was set; a checkpoint stays.
         UserError: a checkpoint is damaged.
     """
-    training = DrafterTraining(model, options.seed)
-    saved = work.load_json(Stage.DRAFTER, "course.json")
+    training = DrafterTraining(model, seed)
+    saved = work.load_json(assignment.stage, assignment.prefix + "course.json")
     if saved is not None:
-        training.restore(work.load_tensors(Stage.DRAFTER, "checkpoint.safetensors"), saved)
+        training.restore(work.load_tensors(assignment.stage, assignment.prefix + "checkpoint.safetensors"), saved)
     if not training.course.done:
-        _Loop(training, answers, options, work, report, cancel).run()
-    return best_head(model, work)
+        _Loop(training, answers, assignment, work, report, cancel).run()
+    best = work.load_tensors(assignment.stage, assignment.prefix + "best.safetensors")
+    return DraftHead.from_state(model.decoder, best)
 
 
 def best_head(model: LoadedModel, work: Workspace) -> DraftHead:
@@ -167,8 +197,8 @@ def best_head(model: LoadedModel, work: Workspace) -> DraftHead:
 def drafter_facts(work: Workspace) -> dict[str, Any]:
     """How the drafter was trained, for the parts' card."""
     course = work.load_json(Stage.DRAFTER, "course.json") or {}
-    kept = ("step", "epoch", "seconds", "curve")
-    return (work.load_json(Stage.DRAFTER, "facts.json") or {}) | {name: course[name] for name in kept if name in course}
+    facts = work.load_json(Stage.DRAFTER, "facts.json") or {}
+    return facts | {name: course[name] for name in ("step", "epoch", "seconds", "curve") if name in course}
 
 
 class _Loop:
@@ -178,17 +208,18 @@ class _Loop:
         self,
         training: DrafterTraining,
         answers: Answers,
-        options: TrainOptions,
+        assignment: Assignment,
         work: Workspace,
         report: Report,
         cancel: threading.Event | None,
     ) -> None:
         self._training, self._work, self._report, self._cancel = training, work, report, cancel
-        self._examples = read_examples(answers, answers.of(Split.TRAIN))
+        self._assignment = assignment
+        self._examples = read_examples(answers, assignment.keys)
         self._tune = _up_to(read_examples(answers, [key for key in answers.of(Split.TUNE) if key.sample == 0]))
         self._vocabulary = _vocabulary(training, self._examples)
-        self._random = torch.Generator().manual_seed(options.seed + training.course.step)
-        self._timer = Timer(training.course.seconds, options.seconds(Stage.DRAFTER))
+        self._random = torch.Generator().manual_seed(training.seed + training.course.step)
+        self._timer = Timer(training.course.seconds, assignment.seconds)
         self._saved_at = self._timer.elapsed
         self._losses: list[float] = []
         self._quality = DrafterQuality.empty()
@@ -230,19 +261,23 @@ class _Loop:
         course.curve.append({"step": course.step, "loss": loss, **self._quality.values()})
         if self._quality.top4 > course.best:
             course.best = self._quality.top4
-            self._work.save_tensors(Stage.DRAFTER, "best.safetensors", self._training.weights())
+            self._work.save_tensors(self._assignment.stage, self._file("best.safetensors"), self._training.weights())
 
     def _save(self) -> None:
         self._training.course.seconds = self._saved_at = self._timer.elapsed
-        self._work.save_tensors(Stage.DRAFTER, "checkpoint.safetensors", self._training.state())
-        self._work.save_json(Stage.DRAFTER, "course.json", self._training.course.values())
+        stage = self._assignment.stage
+        self._work.save_tensors(stage, self._file("checkpoint.safetensors"), self._training.state())
+        self._work.save_json(stage, self._file("course.json"), self._training.course.values())
+
+    def _file(self, name: str) -> str:
+        return self._assignment.prefix + name
 
     def _tell(self) -> None:
         course, quality = self._training.course, self._quality
         loss = float(np.mean(self._losses[-50:]))
         message = (
-            f"Training the drafter: epoch {course.epoch + 1}, step {course.step}, loss {loss:.3f}; on tune prompts "
-            f"top-1 {quality.top1:.1%}, top-4 {quality.top4:.1%}"
+            f"Training {self._assignment.name}: epoch {course.epoch + 1}, step {course.step}, loss {loss:.3f}; "
+            f"on tune prompts top-1 {quality.top1:.1%}, top-4 {quality.top4:.1%}"
         )
         self._report(Progress(message, int(self._timer.elapsed), int(self._timer.limit), "seconds"))
 
@@ -256,7 +291,7 @@ class _Loop:
             "columns_sampled": SAMPLED,
             "columns_mass": round(self._vocabulary.covered, 5),
         }
-        self._work.save_json(Stage.DRAFTER, "facts.json", facts)
+        self._work.save_json(self._assignment.stage, self._file("facts.json"), facts)
 
 
 def _vocabulary(training: DrafterTraining, examples: Sequence[Example]) -> Vocabulary:

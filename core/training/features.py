@@ -33,8 +33,6 @@ TOKENS = 18_000
 """About so many tokens are looked at, at most."""
 HELD_OUT = 1 / 3
 """Part of them that may come from tune and test prompts, which are few and judge the result."""
-ARGMAX_SHARE = 0.6
-"""Part of the stage's time that the argmax of every layer may take."""
 BLOCK = 256
 """Rows whose logits are held at once."""
 
@@ -109,6 +107,7 @@ class Argmaxes:
 
     def __init__(self, decoder: Decoder, answers: Answers, work: Workspace, seconds: float) -> None:
         self._decoder, self._answers, self._work, self._seconds = decoder, answers, work, seconds
+        self._keys = {key for key in answers.keys if answers.has(key, "layers") and _is_watched(answers, key)}
         self._strides = self._plan()
 
     def stride(self, key: Key) -> int:
@@ -126,10 +125,9 @@ class Argmaxes:
             if self._work.path(Stage.DATA, _argmax_file(path.name)).is_file():
                 continue
             found = {}
-            for key in self._answers.in_file(path):
+            for key in self._keys.intersection(self._answers.in_file(path)):
                 check(cancel)
-                if self._answers.has(key, "layers"):
-                    found[key.name("argmax")] = self._argmax(self._answers.read(key, "layers")[:: self.stride(key)])
+                found[key.name("argmax")] = self._argmax(self._answers.read(key, "layers")[:: self.stride(key)])
                 message = f"Every layer's own choice: {int(timer.elapsed)} s"
                 report(Progress(message, done, len(self._answers.files), "files"))
             self._work.save_tensors(Stage.DATA, _argmax_file(path.name), found)
@@ -153,9 +151,8 @@ class Argmaxes:
         plan = self._work.load_json(Stage.DATA, "argmax.json")
         if plan is None:
             totals = {"train": 0, "held out": 0}
-            for key in self._answers.keys:
-                if self._answers.has(key, "kept"):
-                    totals[_part(self._answers, key)] += len(self._answers.read(key, "kept"))
+            for key in self._keys:
+                totals[_part(self._answers, key)] += len(self._answers.read(key, "kept"))
             wanted = min(TOKENS, self._seconds / self._seconds_a_token())
             shares = {"train": 1 - HELD_OUT, "held out": HELD_OUT}
             plan = {part: max(1, round(total / max(1.0, wanted * shares[part]))) for part, total in totals.items()}
@@ -170,6 +167,12 @@ class Argmaxes:
         return (time.perf_counter() - start) / BLOCK * max(1, self._decoder.config.depth - 1)
 
 
+def _is_watched(answers: Answers, key: Key) -> bool:
+    """Predictors learn from fold 1 of the training prompts, see `core.training.predictor_stage`."""
+    prompt = answers.prompts[key.prompt]
+    return prompt.split is not Split.TRAIN or prompt.fold == 1
+
+
 def _part(answers: Answers, key: Key) -> str:
     return "train" if answers.prompts[key.prompt].split is Split.TRAIN else "held out"
 
@@ -178,12 +181,10 @@ def _argmax_file(answers_file: str) -> str:
     return answers_file.replace("answers-", "argmax-")
 
 
-def layer_views(
-    head: DraftHead, answers: Answers, argmaxes: Argmaxes, splits: Sequence[Split], report: Report
-) -> LayerViews:
-    """The kept tokens of these splits' greedy answers, with this drafter's candidates."""
+def layer_views(head: DraftHead, answers: Answers, argmaxes: Argmaxes, split: Split, report: Report) -> LayerViews:
+    """The watched tokens of this split's greedy answers, with this drafter's candidates."""
     found = argmaxes.load()
-    keys = [key for key in answers.of(*splits) if key.name("argmax") in found]
+    keys = [key for key in answers.of(split) if key.name("argmax") in found]
     parts = []
     for done, key in enumerate(keys):
         parts.append(_views(head, answers, key, found[key.name("argmax")].numpy(), argmaxes.stride(key)))

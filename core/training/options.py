@@ -24,7 +24,7 @@ class Stage(StrEnum):
 
 STEPS = (Stage.DATA, Stage.DRAFTER, Stage.PREDICTORS, Stage.PROFILE)
 
-SHARES = {Stage.DATA: 0.26, Stage.DRAFTER: 0.46, Stage.PREDICTORS: 0.20, Stage.PROFILE: 0.08}
+SHARES = {Stage.DATA: 0.26, Stage.DRAFTER: 0.38, Stage.PREDICTORS: 0.30, Stage.PROFILE: 0.06}
 """Each stage's part of the budget."""
 
 

@@ -1,4 +1,9 @@
-"""The stage that trains predictors on both labels, keeps one bank, and finds the threshold to recommend."""
+"""The stage that trains predictors on both labels, keeps one bank, and finds the threshold to recommend.
+
+A drafter guesses far better on answers that it was trained on: predictors that learned from its candidates there would
+be sure of exits that fail on new prompts. So they learn from half of the training prompts with the candidates of a
+second drafter, trained on the other half only and thrown away afterwards; tune and test prompts show the real one.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +18,21 @@ import torch
 from core.drafting.head import DraftHead
 from core.errors import UserError
 from core.exits.predictors import SHAPES, PredictorBank
+from core.model.loading import LoadedModel
 from core.progress import Progress, Report
 from core.trace.events import BoolArray, FloatArray
 from core.training.data import Answers
-from core.training.features import ARGMAX_SHARE, Argmaxes, LayerViews, draw_schedules, layer_views
+from core.training.drafter import Assignment, fit_drafter
+from core.training.features import Argmaxes, LayerViews, draw_schedules, layer_views
 from core.training.frontier import Point, frontier, recommended
 from core.training.options import Stage, TrainOptions
 from core.training.predictors import EPOCHS, fit_bank, scores_of
 from core.training.prompts import Split
 from core.training.quality import predictor_quality
 from core.training.workspace import Timer, Workspace
+
+SHARES = {"second drafter": 0.45, "argmax": 0.35, "bank": 0.1}
+"""Of the stage's time; there are two banks."""
 
 LABELS = {"final": "argmax = final", "exit": "argmax = final and in S"}
 
@@ -37,6 +47,7 @@ class Trained:
 
 
 def train_predictors(
+    model: LoadedModel,
     head: DraftHead,
     answers: Answers,
     options: TrainOptions,
@@ -53,16 +64,19 @@ def train_predictors(
     if work.path(Stage.PREDICTORS, "facts.json").is_file():
         return load_predictors(work)
     seconds = options.seconds(Stage.PREDICTORS)
-    argmaxes = Argmaxes(head.decoder, answers, work, ARGMAX_SHARE * seconds)
+    second = _second_drafter(model, answers, options, work, report, cancel)
+    argmaxes = Argmaxes(head.decoder, answers, work, SHARES["argmax"] * seconds)
     argmaxes.work_out(report, cancel)
-    train, tune, test = (layer_views(head, answers, argmaxes, [split], report) for split in Split)
+    train = layer_views(second, answers, argmaxes, Split.TRAIN, report)
+    tune, test = (layer_views(head, answers, argmaxes, split, report) for split in (Split.TUNE, Split.TEST))
     if not (len(train) and len(tune) and len(test)):
         raise UserError("Too few answers have been written to train predictors on; give more minutes or prompts.")
-    banks = _banks(train, options, (1 - ARGMAX_SHARE) / 2 * seconds, work, report, cancel)
+    banks = _banks(train, options, SHARES["bank"] * seconds, work, report, cancel)
     frontiers = {name: frontier(scores_of(bank, tune.features()), tune) for name, bank in banks.items()}
     chosen = better(frontiers)
     facts = {
         "label": LABELS[chosen],
+        "second_drafter": (work.load_json(Stage.PREDICTORS, "second-course.json") or {})["curve"][-1],
         "tokens": {"train": len(train), "tune": len(tune), "test": len(test)},
         "frontier": [one.values() for one in frontiers[chosen]],
         "recommended_threshold": recommended(frontiers[chosen]).threshold,
@@ -93,6 +107,20 @@ def better(frontiers: Mapping[str, list[Point]]) -> str:
     reaching = max(min(point.agreement, 0.99) for point in best.values())
     enough = {name: point for name, point in best.items() if min(point.agreement, 0.99) >= reaching}
     return min(enough, key=lambda name: enough[name].mean_exit_layer)
+
+
+def _second_drafter(
+    model: LoadedModel,
+    answers: Answers,
+    options: TrainOptions,
+    work: Workspace,
+    report: Report,
+    cancel: threading.Event | None,
+) -> DraftHead:
+    keys = [key for key in answers.of(Split.TRAIN) if answers.prompts[key.prompt].fold == 0]
+    seconds = SHARES["second drafter"] * options.seconds(Stage.PREDICTORS)
+    assignment = Assignment("a second drafter, for the predictors", Stage.PREDICTORS, "second-", keys, seconds)
+    return fit_drafter(model, answers, assignment, options.seed + 1, work, report, cancel)
 
 
 def _banks(

@@ -20,7 +20,7 @@ from core.errors import UserError
 HELD_OUT = 0.1
 """Share of each category that goes to tune, and again to test; at least one prompt each over all."""
 
-FEWEST = 3
+FEWEST = 4
 
 
 class Split(StrEnum):
@@ -41,6 +41,8 @@ class Prompt:
     category: str
     text: str
     split: Split
+    fold: int = 0
+    """Of the training prompts, half are in fold 1: predictors learn from a drafter that has not seen these."""
 
 
 def read_prompts(files: Sequence[Path]) -> list[Prompt]:
@@ -49,7 +51,7 @@ def read_prompts(files: Sequence[Path]) -> list[Prompt]:
     A text that comes twice counts once. The category is the file's name where the line gives none.
 
     Raises:
-        UserError: a file cannot be read, a line is no such object, or there are fewer than three prompts.
+        UserError: a file cannot be read, a line is no such object, or there are fewer than four prompts.
     """
     rows: dict[str, tuple[str, str]] = {}
     for path in files:
@@ -63,7 +65,9 @@ def read_prompts(files: Sequence[Path]) -> list[Prompt]:
             f"{len(rows)}."
         )
     splits = split_texts({text: category for text, (_, category) in rows.items()})
-    return [Prompt(id_, category, text, splits[text]) for text, (id_, category) in rows.items()]
+    training = sorted((text for text, split in splits.items() if split is Split.TRAIN), key=_hash)
+    folds = {text: place % 2 for place, text in enumerate(training)}
+    return [Prompt(id_, category, text, splits[text], folds.get(text, 0)) for text, (id_, category) in rows.items()]
 
 
 def split_texts(categories: dict[str, str]) -> dict[str, Split]:

@@ -84,7 +84,8 @@ class _Training:
         elif stage is Stage.DRAFTER:
             train_drafter(self.model, self._answers(), self.options, self.work, self._report, self._cancel)
         elif stage is Stage.PREDICTORS:
-            train_predictors(self._head(), self._answers(), self.options, self.work, self._report, self._cancel)
+            arguments = self._answers(), self.options, self.work, self._report, self._cancel
+            train_predictors(self.model, self._head(), *arguments)
         else:
             self._profile()
 

@@ -45,7 +45,7 @@ def test_that_a_text_in_two_files_is_one_prompt_and_so_in_one_split(tmp_path: Pa
     assert len(read_prompts(files)) == 25
 
 
-@pytest.mark.parametrize("count", [3, 4, 5, 11])
+@pytest.mark.parametrize("count", [4, 5, 11])
 def test_that_few_prompts_still_give_every_split_one(count: int) -> None:
     found = split_texts({f"prompt {i}": "only" for i in range(count)})
     assert set(found.values()) == set(Split)
@@ -53,10 +53,10 @@ def test_that_few_prompts_still_give_every_split_one(count: int) -> None:
 
 def test_that_a_line_without_id_or_category_takes_them_from_its_place(tmp_path: Path) -> None:
     path = tmp_path / "riddles.jsonl"
-    path.write_text('{"prompt": "a"}\n\n{"prompt": "b"}\n{"prompt": "c"}\n', encoding="utf-8")
+    path.write_text('{"prompt": "a"}\n\n{"prompt": "b"}\n{"prompt": "c"}\n{"prompt": "d"}\n', encoding="utf-8")
     found = read_prompts([path])
-    assert [prompt.category for prompt in found] == ["riddles"] * 3
-    assert [prompt.id for prompt in found] == ["riddles-1", "riddles-3", "riddles-4"]
+    assert [prompt.category for prompt in found] == ["riddles"] * 4
+    assert [prompt.id for prompt in found] == ["riddles-1", "riddles-3", "riddles-4", "riddles-5"]
 
 
 GOOD = b'{"prompt": "a"}\n{"prompt": "b"}\n'
@@ -71,8 +71,8 @@ GOOD = b'{"prompt": "a"}\n{"prompt": "b"}\n'
         (GOOD + b'{"prompt": "  "}', "line 3 has no text under `prompt`"),
         (GOOD + b'{"prompt": 5}', "line 3 has no text under `prompt`"),
         (GOOD + b'{"prompt": "\xff"}', "is not UTF-8 text"),
-        (GOOD, "at least 3 different prompts"),
-        (b"", "at least 3 different prompts"),
+        (GOOD, "at least 4 different prompts"),
+        (b"", "at least 4 different prompts"),
     ],
 )
 def test_that_a_bad_prompt_file_is_named_in_a_sentence(tmp_path: Path, content: bytes, said: str) -> None:
@@ -85,3 +85,11 @@ def test_that_a_bad_prompt_file_is_named_in_a_sentence(tmp_path: Path, content: 
 def test_that_a_missing_prompt_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"nowhere\.jsonl cannot be read"):
         read_prompts([tmp_path / "nowhere.jsonl"])
+
+
+@pytest.mark.parametrize("count", [4, 12, 40])
+def test_that_predictors_have_half_of_the_training_prompts_to_themselves(tmp_path: Path, count: int) -> None:
+    found = read_prompts([write(tmp_path / "a.jsonl", *(f"question {i}" for i in range(count)))])
+    folds = [prompt.fold for prompt in found if prompt.split is Split.TRAIN]
+    assert sum(folds) == len(folds) // 2
+    assert not any(prompt.fold for prompt in found if prompt.split is not Split.TRAIN)
