@@ -12,8 +12,14 @@ from core.errors import UserError
 SUPPORTED = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM", "SmolLM3ForCausalLM")
 """Architectures that `core.model.decoder` runs; SmolLM and SmolLM2 are Llama."""
 
-DEFAULT_THETA = {"SmolLM3ForCausalLM": 2e6}
-"""RoPE's base where the config is silent; 10 000 for all others."""
+SILENT: dict[str, dict[str, Any]] = {
+    "LlamaForCausalLM": {},
+    "MistralForCausalLM": {"num_key_value_heads": 8, "sliding_window": 4096},
+    "Qwen2ForCausalLM": {"num_key_value_heads": 32, "sliding_window": 4096},
+    "Qwen3ForCausalLM": {"num_key_value_heads": 32, "sliding_window": 4096, "head_dim": 128},
+    "SmolLM3ForCausalLM": {"num_key_value_heads": 4, "tie_word_embeddings": True, "rope_theta": 2e6},
+}
+"""What transformers takes where a config is silent, and may therefore leave out when it writes one."""
 
 DEFAULT_FULL_LAYERS = 28
 """Qwen's `max_window_layers` where the config is silent: the lower layers that see everything."""
@@ -83,7 +89,7 @@ def parse_config(raw: Any, path: Path) -> ModelConfig:
         raise UserError(f"{path} does not hold a model's settings; download the model again.")
     architecture = _architecture(raw, path)
     try:
-        return _build(raw, architecture)
+        return _build({**SILENT[architecture], **raw}, architecture)
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise UserError(f"{path} lacks or garbles a setting ({error}); download the model again.") from error
 
@@ -113,7 +119,7 @@ def _build(raw: dict[str, Any], architecture: str) -> ModelConfig:
     rope.setdefault("rope_type", rope.pop("type", "default"))
     if float(rope.get("partial_rotary_factor") or raw.get("partial_rotary_factor") or 1.0) != 1.0:
         raise ValueError("positions in part of each head, which no supported model has")
-    theta = rope.get("rope_theta") or raw.get("rope_theta") or DEFAULT_THETA.get(architecture, 10000.0)
+    theta = rope.get("rope_theta") or raw.get("rope_theta") or 10000.0
     rotary = _rotary(raw, architecture, depth)
     return ModelConfig(
         architecture=architecture,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
-from transformers import PreTrainedModel
+from transformers import LlamaConfig, MistralConfig, PreTrainedModel, Qwen2Config, Qwen3Config, SmolLM3Config
 
 from core.drafting.head import DraftHead
 from core.errors import UserError
@@ -91,6 +93,31 @@ def test_that_a_weight_of_another_shape_is_named_with_both_shapes() -> None:
     weights = dict(reference.state_dict()) | {"model.norm.weight": torch.ones(3)}
     with pytest.raises(UserError, match=r"model\.norm\.weight has shape \[3\] where its config\.json says \[48\]"):
         Decoder(decoder.config, weights, torch.float32, torch.device("cpu"))
+
+
+@pytest.mark.parametrize("kind", [LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config, SmolLM3Config])
+def test_that_a_config_is_filled_in_where_it_is_silent_as_transformers_does(kind: type[Any]) -> None:
+    told = {
+        "hidden_size": 96,
+        "num_attention_heads": 32,
+        "num_hidden_layers": 4,
+        "intermediate_size": 80,
+        "vocab_size": 97,
+        "max_position_embeddings": 512,
+        "rms_norm_eps": 1e-5,
+        "use_sliding_window": True,
+        "max_window_layers": 2,
+        **({"pad_token_id": None} if kind is SmolLM3Config else {}),
+    }
+    theirs = kind(**told)
+    ours = parse_config({**told, "architectures": [kind.__name__.replace("Config", "ForCausalLM")]}, CONFIG_PATH)
+    assert ours.tied == theirs.tie_word_embeddings
+    assert ours.kv_heads == theirs.num_key_value_heads
+    assert ours.head_dim == (getattr(theirs, "head_dim", None) or 96 // 32)
+    assert ours.rope_theta == theirs.rope_parameters["rope_theta"]
+    window = getattr(theirs, "sliding_window", None)
+    kinds = getattr(theirs, "layer_types", None) or ["sliding_attention"] * 4
+    assert ours.windows == tuple(window if one == "sliding_attention" else None for one in kinds)
 
 
 def test_that_an_unsupported_architecture_is_refused_by_name() -> None:
