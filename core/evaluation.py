@@ -13,6 +13,7 @@ from core.analysis.evaluation import Sample
 from core.config import Policy, Record, RunSettings
 from core.engine import Engine, RunRequest
 from core.progress import Progress, Report, check, quiet
+from core.sampling import Chooser
 from core.trace.events import BoolArray, EndReason, FloatArray
 from core.trace.trace import Trace
 
@@ -73,7 +74,8 @@ def judged_by_dense(engine: Engine, trace: Trace) -> tuple[BoolArray, FloatArray
     """What the dense model, teacher-forced on the emitted text, makes of each emitted token.
 
     Returns:
-        Whether its argmax is the token, and the token's natural log probability; both shaped [emitted tokens].
+        Whether its argmax, or under sampling its draw, is the token, and the token's natural log probability; both
+        shaped [emitted tokens].
     """
     assert trace.started is not None, "only a started run has a prompt"
     decoder = engine.model.decoder
@@ -81,11 +83,13 @@ def judged_by_dense(engine: Engine, trace: Trace) -> tuple[BoolArray, FloatArray
     ids = torch.tensor([*trace.started.prompt_ids, *emitted], device=decoder.device)
     cache = decoder.new_cache(len(ids))
     states = [decoder.forward(ids[at : at + CHUNK], at, cache) for at in range(0, len(ids), CHUNK)]
-    before = decoder.norm(torch.cat(states))[len(trace.started.prompt_ids) - 1 : -1]
-    targets = ids[len(trace.started.prompt_ids) :]
+    prompt = len(trace.started.prompt_ids)
+    before, targets = decoder.norm(torch.cat(states))[prompt - 1 : -1], ids[prompt:]
+    chooser = Chooser(trace.started.settings.sampling)
     equal, logs = [], []
     for at in range(0, len(targets), CHUNK):
         logits, wanted = decoder.logits(before[at : at + CHUNK]).float(), targets[at : at + CHUNK]
-        equal.append((logits.argmax(-1) == wanted).cpu().numpy())
+        drawn = [chooser.choose(row, place).token_id for place, row in enumerate(logits, prompt + at)]
+        equal.append(np.array(drawn) == wanted.cpu().numpy())
         logs.append((logits.gather(1, wanted[:, None])[:, 0] - logits.logsumexp(-1)).cpu().numpy())
     return np.concatenate(equal), np.concatenate(logs)

@@ -10,6 +10,9 @@ from torch import Tensor
 
 from core.config import SamplingSettings
 
+COLDEST = 1e-30
+"""Temperatures below draw as this one does, the most likely token; dividing by less would overflow float32."""
+
 
 class BadNumbers(ArithmeticError):
     """Logits came out as NaN or infinite."""
@@ -49,7 +52,7 @@ class Chooser:
 
     def _draw(self, logits: Tensor, position: int) -> int:
         """Inverse transform over the tokens by falling probability, cut at the first that brings them to top-p."""
-        probabilities = (logits / self._settings.temperature).softmax(-1)
+        probabilities = (logits / max(self._settings.temperature, COLDEST)).softmax(-1)
         ordered, ids = probabilities.sort(descending=True, stable=True)
         sums = ordered.double().cumsum(-1)
         kept = int(torch.searchsorted(sums, self._settings.top_p)) + 1

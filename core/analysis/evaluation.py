@@ -26,7 +26,8 @@ class Sample:
     free: Trace | None = None
     """The same prompt with every predictor on, for the scheduler's hit rate; None where the policy has none."""
     dense_argmax_equal: BoolArray | None = None
-    """Shape [emitted tokens]: whether the dense model, teacher-forced on the same prefix, would emit the token too."""
+    """Shape [emitted tokens]: whether the dense model, teacher-forced on the same prefix, would emit the token too;
+    under sampling, by the same draw."""
     log_probabilities: FloatArray | None = None
     """Shape [emitted tokens], natural log of the token's probability under the dense model."""
     dense_log_probabilities: FloatArray | None = None
@@ -38,7 +39,7 @@ Figures = dict[str, Figure]
 
 
 def evaluate(samples: Sequence[Sample]) -> Figures:
-    """Every figure over all samples' tokens after the first, pooled."""
+    """Every figure over all samples' tokens after the first, pooled; perplexities take in the first."""
     return {name: figure(samples) for name, figure in FIGURES.items()}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.analysis.classification import calibration_error, predictor_quality, roc_auc
 from core.analysis.evaluation import FIGURES, Sample, evaluate, evaluate_by_category
-from core.config import Policy, RunSettings, SchedulerSettings
+from core.config import Policy, RunSettings, SamplingSettings, SchedulerSettings
 from core.engine import Engine
 from core.evaluation import Prompt, evaluate_prompts, judged_by_dense
 from core.model.loading import LoadedModel
@@ -57,6 +57,11 @@ def test_that_a_token_full_depth_run_is_judged_right_by_the_dense_model(tiny: Lo
     assert equal.all()
     assert logs.shape == (trace.emitted_count,)
     assert (logs < 0).all()
+
+
+def test_that_the_dense_model_is_given_the_draws_that_the_run_was(tiny: LoadedModel) -> None:
+    trace = run(Engine(tiny), policy=Policy.DENSE, sampling=SamplingSettings(temperature=2.0, seed=3))
+    assert judged_by_dense(Engine(tiny), trace)[0].all()
 
 
 def test_that_perplexity_is_the_exponential_of_the_mean_negative_log_probability(samples: list[Sample]) -> None:

@@ -46,6 +46,11 @@ def test_that_top_p_draws_only_from_the_tokens_that_reach_it() -> None:
     assert shares[1] == pytest.approx(kept[1] / (kept[1] + kept[2]), abs=0.04)
 
 
+@pytest.mark.parametrize("temperature", [1e-6, 1e-38, 5e-324])
+def test_that_however_cold_a_draw_is_the_most_likely_token(temperature: float) -> None:
+    assert draws(20, temperature=temperature).tolist() == [0, 1, 0, 0]
+
+
 def test_that_the_same_seed_and_position_give_the_same_draw_and_others_do_not() -> None:
     first, again, other = (Chooser(SamplingSettings(1.0, seed=seed)) for seed in (3, 3, 4))
     drawn = [[chooser.choose(LOGITS, p).token_id for p in range(50)] for chooser in (first, again, other)]
