@@ -174,6 +174,7 @@ class RunSettings:
             "SpecEE.",
         )
         _require(all(self.stop), "A stop string is empty; leave it out or give it some text.")
+        _require(all(map(is_text, self.stop)), "A stop string holds broken characters; type it again.")
 
     def check_against(self, depth: int) -> None:
         """Refuse what a model of `depth` layers cannot do.
@@ -248,6 +249,15 @@ def policy_from_text(text: str) -> dict[str, Any]:
     plain = [policy.value for policy in Policy if policy not in (Policy.FIXED, Policy.CUSTOM)]
     _require(text in plain, f"There is no policy {text!r}; choose {', '.join(plain)}, fixed:N or FILE.py:Class.")
     return {"policy": Policy(text)}
+
+
+def is_text(text: str) -> bool:
+    """Whether a string can be written as UTF-8; a command line of broken bytes gives one that cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _names_a_class(text: str) -> bool:

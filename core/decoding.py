@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.config import CANDIDATES, Record, RunSettings
+from core.config import CANDIDATES, Record, RunSettings, is_text
 from core.context import Context
 from core.drafting.chain import ChainDrafter
 from core.drafting.head import Draft
@@ -313,10 +313,12 @@ def encode_prompt(model: LoadedModel, prompt: str, chat_template: bool) -> list[
     """The prompt's tokens.
 
     Raises:
-        UserError: the prompt is empty or does not fit into the model's context.
+        UserError: the prompt is empty, is no text, or does not fit into the model's context.
     """
     if not prompt.strip():
         raise UserError("The prompt is empty; type something for the model to answer.")
+    if not is_text(prompt):
+        raise UserError("The prompt holds broken characters, which are no text; type or copy it again.")
     tokenizer = model.tokenizer
     templated = chat_template and tokenizer.has_chat_template
     ids = tokenizer.encode_chat(prompt) if templated else tokenizer.encode(prompt)

@@ -170,9 +170,15 @@ def _written_whole(folder: Path) -> Iterator[Path]:
             partial = Path(base) / "new"
             partial.mkdir()
             yield partial
+            old = Path(base) / "old"
             if folder.exists():
-                folder.rename(Path(base) / "old")
-            partial.rename(folder)
+                folder.rename(old)
+            try:
+                partial.rename(folder)
+            except OSError:
+                if old.exists():
+                    old.rename(folder)
+                raise
     except OSError as error:
         raise UserError(
             f"The trained parts cannot be written to {folder} ({error.strerror or error}); choose another folder."

@@ -144,7 +144,7 @@ def _template(folder: Path, settings: dict[str, Any]) -> ChatTemplate | None:
         source = named.get("default")
     path = folder / "chat_template.jinja"
     if path.is_file():
-        source = path.read_text(encoding="utf-8")
+        source = _read_text(path)
     if not isinstance(source, str):
         return None
     names = ("bos_token", "eos_token", "unk_token", "pad_token")
@@ -155,6 +155,14 @@ def _template(folder: Path, settings: dict[str, Any]) -> ChatTemplate | None:
 def _token_text(value: Any) -> str | None:
     content = value.get("content") if isinstance(value, dict) else value
     return content if isinstance(content, str) else None
+
+
+def _read_text(path: Path) -> str:
+    """Raises `UserError` where the file cannot be read, or is no text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read ({error}); download the model again.") from error
 
 
 def _read_object(path: Path) -> dict[str, Any]:

@@ -215,7 +215,8 @@ class KVUpdated:
     position: int
     """Context position of the token that was fed in."""
     skipped_from: int
-    """First layer whose K/V entry this position lacks after the pass; L where none is missing."""
+    """First layer that was not run for this position: from it on the entries are missing for good (*hole*), until a
+    later pass (*recompute*), or made from the state that the token left with (*propagate*). L where all were run."""
     recomputed: IntArray
     """Shape [n, 3], rows (position, first layer, last layer + 1) of earlier positions that were caught up."""
 

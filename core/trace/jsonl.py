@@ -45,7 +45,7 @@ def read_events(lines: Iterable[str]) -> Iterator[Event]:
     for number, line in numbered:
         try:
             yield loads(line)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise UserError(
                 f"Line {number} is no event of specee-viewer ({error}); record the run again, or cut the file there."
             ) from error
@@ -61,7 +61,7 @@ def loads(line: str) -> Event:
     """The event of one line.
 
     Raises:
-        UserError, ValueError, KeyError, TypeError: the line is not one that `dumps` wrote.
+        UserError, ValueError, KeyError, TypeError, ArithmeticError: the line is not one that `dumps` wrote.
     """
     values = json.loads(line)
     kind = KINDS[values.pop("event")]

@@ -282,6 +282,8 @@ def test_that_logits_that_are_not_numbers_end_the_run_with_a_sentence(tiny_folde
     [
         ({"prompt": ""}, "The prompt is empty"),
         ({"prompt": " \n\t "}, "The prompt is empty"),
+        ({"prompt": "a\udcff"}, "holds broken characters"),
+        ({"stop": ("ok", "\udcff")}, "A stop string holds broken characters"),
         ({"prompt": "fox " * 300}, "context holds 256; shorten"),
         ({"policy": Policy.SPECEE_T1T2, "scheduler": SchedulerSettings(offline_layers=6)}, "between 0 and 5"),
         ({"policy": Policy.SPECEE_T1T2, "scheduler": SchedulerSettings(radius=9, offline_layers=1)}, "between 0 and 5"),

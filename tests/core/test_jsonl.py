@@ -95,6 +95,8 @@ def test_that_a_foreign_or_newer_file_is_refused(lines: list[str], sentence: str
         '{"event": "RunEnded", "run": 0}',
         '{"event": "RunEnded", "run": 0, "reason": "bored", "detail": ""}',
         '{"event": "RunEnded", "run": "x", "reason": "stopped", "detail": ""}',
+        '{"event": "PrefillAdvanced", "run": 0, "done": 1, "total": 2, "seconds": 1' + "0" * 400 + "}",
+        '{"event": "KVUpdated", "run": 0, "token": 1, "position": 2, "skipped_from": 3, "recomputed": [1e999]}',
         "[" * 5000,
     ],
 )

@@ -153,6 +153,23 @@ def test_that_a_failed_save_keeps_the_older_parts(model: LoadedModel, saved: Pat
     assert [one.name for one in saved.parent.glob("*tiny-parts*")] == [saved.name]
 
 
+def test_that_parts_that_cannot_be_put_in_place_leave_the_older_ones(
+    model: LoadedModel, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def refused(self: Path, target: Path) -> Path:
+        if self.name == "new":
+            raise PermissionError(13, "in use")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(UserError, match=r"cannot be written to .* \(in use\); choose another folder"):
+        save_parts(saved, random_parts(model, seed=1))
+    assert np.array_equal(load_parts(saved, model).predictors.w1, random_parts(model).predictors.w1)
+    assert not list(saved.parent.glob(".*"))
+
+
 def test_that_a_folder_with_other_things_is_never_replaced(model: LoadedModel, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")

@@ -159,6 +159,13 @@ def test_that_a_damaged_tokenizer_is_one_sentence(tmp_path: Path, name: str) -> 
         load_tokenizer(tmp_path)
 
 
+def test_that_a_chat_template_that_is_no_text_is_one_sentence(tmp_path: Path) -> None:
+    save_tiny_tokenizer(tmp_path)
+    (tmp_path / "chat_template.jinja").write_bytes(b"\xff{{ messages }}")
+    with pytest.raises(UserError, match=r"chat_template\.jinja cannot be read .*download the model again"):
+        load_tokenizer(tmp_path)
+
+
 def test_that_a_character_shows_once_its_last_byte_is_there() -> None:
     stream = TextStream()
     assert [stream.feed(bytes([byte])) for byte in "é🎉".encode()] == ["", "é", "", "", "", "🎉"]
