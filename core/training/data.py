@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -95,15 +96,13 @@ def write_answers(
 
     Raises:
         Cancelled: `cancel` was set; what was written stays.
-        UserError: earlier data came from other prompts, or the budget does not reach for any answer.
+        UserError: earlier data came from other prompts or another model, or no prompt is short enough.
     """
-    state = work.load_json(Stage.DATA, "state.json") or {"digest": digest(prompts), "seconds": 0.0, "done": False}
-    if state["digest"] != digest(prompts):
-        raise UserError("The interrupted run used other prompts; give the same files, or train without --resume.")
+    state = _state(model, prompts, work)
     stored = Answers(work.files(Stage.DATA, "answers-*.safetensors"), prompts)
     if not state["done"]:
         timer = Timer(state["seconds"], options.seconds(Stage.DATA))
-        _write(model, stored, options, work, timer, report, cancel)
+        _write(model, stored, options, work, state, timer, report, cancel)
         work.save_json(Stage.DATA, "state.json", state | {"seconds": timer.elapsed, "done": True})
         stored = Answers(work.files(Stage.DATA, "answers-*.safetensors"), prompts)
     for split in Split:
@@ -112,11 +111,25 @@ def write_answers(
     return stored
 
 
+def _state(model: LoadedModel, prompts: Sequence[Prompt], work: Workspace) -> dict[str, Any]:
+    """How far an earlier run came, after checking that it is this one's; raises as `write_answers`."""
+    fresh = {"digest": digest(prompts), "model": model.info.fingerprint, "seconds": 0.0, "done": False}
+    state = fresh | (work.load_json(Stage.DATA, "state.json") or {})
+    if state["digest"] != fresh["digest"]:
+        raise UserError(
+            "The interrupted run used other prompts; give the same files in the same order, or train without --resume."
+        )
+    if state["model"] != fresh["model"]:
+        raise UserError("The interrupted run was for another model; give another --out, or train without --resume.")
+    return state
+
+
 def _write(
     model: LoadedModel,
     stored: Answers,
     options: TrainOptions,
     work: Workspace,
+    state: dict[str, Any],
     timer: Timer,
     report: Report,
     cancel: threading.Event | None,
@@ -145,9 +158,9 @@ def _write(
         lacking.discard(stored.prompts[answer.job.prompt].split)
         report(Progress(f"Writing answers: {tokens} tokens", int(timer.elapsed), int(timer.limit), "seconds"))
         if len(waiting) >= CHUNK:
-            _save(work, waiting, stored.prompts, timer)
+            _save(work, waiting, state, timer)
             waiting = []
-    _save(work, waiting, stored.prompts, timer)
+    _save(work, waiting, state, timer)
     check(cancel)
 
 
@@ -173,14 +186,13 @@ def _encode(model: LoadedModel, text: str) -> list[int]:
     return tokenizer.encode_chat(text) if tokenizer.has_chat_template else tokenizer.encode(text)
 
 
-def _save(work: Workspace, answers: Sequence[Answer], prompts: Sequence[Prompt], timer: Timer) -> None:
+def _save(work: Workspace, answers: Sequence[Answer], state: dict[str, Any], timer: Timer) -> None:
     if not answers:
         return
     tensors = {name: tensor for answer in answers for name, tensor in _arrays(answer)}
     number = len(work.files(Stage.DATA, "answers-*.safetensors"))
     work.save_tensors(Stage.DATA, f"answers-{number:05}.safetensors", tensors)
-    state = {"digest": digest(prompts), "seconds": timer.elapsed, "done": False}
-    work.save_json(Stage.DATA, "state.json", state)
+    work.save_json(Stage.DATA, "state.json", state | {"seconds": timer.elapsed})
 
 
 def _arrays(answer: Answer) -> Iterator[tuple[str, Tensor]]:

@@ -85,8 +85,8 @@ def split_texts(categories: dict[str, str]) -> dict[str, Split]:
 
 
 def digest(prompts: Sequence[Prompt]) -> str:
-    """What tells one set of prompts from another, 64 hex digits."""
-    texts = sorted(f"{prompt.split}\0{prompt.text}" for prompt in prompts)
+    """What tells one list of prompts from another, 64 hex digits; answers are stored by place in the list."""
+    texts = [f"{prompt.split}\0{prompt.text}" for prompt in prompts]
     return hashlib.sha256("\0\0".join(texts).encode()).hexdigest()
 
 

@@ -97,6 +97,12 @@ def test_that_resuming_with_other_prompts_is_refused(folder: Path, trained: Path
         train(TrainOptions(str(folder / "model"), (other,), trained, MINUTES, resume=True))
 
 
+def test_that_resuming_with_another_model_is_refused(folder: Path, trained: Path) -> None:
+    make_tiny_model(folder / "another", tied=False, seed=4, context=128)
+    with pytest.raises(UserError, match="for another model"):
+        train(TrainOptions(str(folder / "another"), (folder / "prompts.jsonl",), trained, MINUTES, resume=True))
+
+
 @pytest.mark.parametrize("stage", [Stage.PREDICTORS, Stage.PROFILE])
 def test_that_a_stage_without_the_one_it_builds_on_says_so(folder: Path, stage: Stage) -> None:
     with pytest.raises(UserError, match="run the stages"):
