@@ -29,6 +29,8 @@ from core.model.native_tiles import (
     tile8_4,
 )
 
+TILES = "964cbb8a34ae9959"
+"""Hash of native_tiles.py, for numba's cache of compiled code, which looks at changes of this file only."""
 ROWS = 2 * LANES
 """Output rows of a 4-bit tile."""
 TOGETHER = 4

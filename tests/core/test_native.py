@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib
 import sys
 import threading
 from pathlib import Path
@@ -125,6 +127,14 @@ def test_that_packing_can_be_cancelled(grid_folder: Path) -> None:
 
     with pytest.raises(Cancelled):
         load_model(grid_folder, dtype=DType.NATIVE, report=report, cancel=cancel)
+
+
+def test_that_a_change_of_the_tiles_reaches_the_cache_of_compiled_code() -> None:
+    kernels, tiles = (
+        Path(importlib.import_module(f"core.model.native_{name}").__file__ or "") for name in ("kernels", "tiles")
+    )
+    mark = hashlib.sha256(tiles.read_bytes()).hexdigest()[:16]
+    assert f'TILES = "{mark}"' in kernels.read_text(), f"set TILES in {kernels.name} to {mark}"
 
 
 @torch.inference_mode()
