@@ -101,7 +101,7 @@ class NativeLayers:
 
     def __init__(self, decoder: Decoder, packed: list[dict[str, Tensor]], kernels: ModuleType, team: Team) -> None:
         self._config, self._team = decoder.config, team
-        self._entry = kernels.layer_function()
+        self._entry = kernels.functions()[0]
         """Kept, as the code lives as long as this does."""
         self._function = int(self._entry.address)
         self._weights = [_by_name(layer) | more for layer, more in zip(decoder.layers, packed, strict=True)]
@@ -188,7 +188,7 @@ class NativeHead:
 
     def __init__(self, packed: Tensor, outputs: int, kernels: ModuleType, team: Team) -> None:
         self._packed, self._outputs, self._team = packed, outputs, team
-        self._entry = kernels.head_function()
+        self._entry = kernels.functions()[1]
         self._function = int(self._entry.address)
         self._job = np.zeros(1, kernels.HEAD_JOB)
         self._room, self._members = Room(), 0

@@ -7,10 +7,11 @@ It computes what `core.model.decoder.run_layer` and `core.model.kv_cache` comput
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, from_dtype, njit, types
+from numba import carray, cfunc, from_dtype, types
 
 from core.model.native_tiles import (
     BLOCK,
@@ -18,7 +19,9 @@ from core.model.native_tiles import (
     BYTES_8BIT,
     LANES,
     ask,
+    compiled,
     count,
+    exp,
     pointer,
     read,
     tile4_1,
@@ -29,7 +32,7 @@ from core.model.native_tiles import (
     tile8_4,
 )
 
-TILES = "964cbb8a34ae9959"
+TILES = "339bd0b1fdff9de0"
 """Hash of native_tiles.py, for numba's cache of compiled code, which looks at changes of this file only."""
 ROWS = 2 * LANES
 """Output rows of a 4-bit tile."""
@@ -60,16 +63,13 @@ offer the core to others, 0 where one thread works alone.
 HEAD_JOB = _record(f"weights x y rows inputs outputs private private_size {_TEAM}")
 """The LM head over some rows."""
 
-# Sums may be reordered, but a NaN must come through: no `nnan`.
-_compiled = njit(nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
 
-
-@_compiled
+@compiled
 def _floats(address, size):  # type: ignore[no-untyped-def]
     return carray(pointer(address), (size,), np.float32)
 
 
-@_compiled
+@compiled
 def _wait(job, stage):  # type: ignore[no-untyped-def]
     """Until the whole team has come here. Returns the next stage's number."""
     if job.members:
@@ -83,7 +83,7 @@ def _wait(job, stage):  # type: ignore[no-untyped-def]
     return stage + 1
 
 
-@_compiled
+@compiled
 def _join(job):  # type: ignore[no-untyped-def]
     """The thread's number in the team, and the team's size."""
     if job.members:
@@ -91,23 +91,7 @@ def _join(job):  # type: ignore[no-untyped-def]
     return np.int64(0), np.int64(1)
 
 
-@_compiled
-def exp(x):  # type: ignore[no-untyped-def]
-    """e^x to float32's precision (Cephes' polynomial), in a form that vectorises; 0 below -87."""
-    bounded = min(max(x, np.float32(-87.0)), np.float32(88.0))
-    power = np.floor(bounded * np.float32(1.44269504) + np.float32(0.5))
-    r = bounded - power * np.float32(0.693359375) + power * np.float32(2.12194440e-4)
-    p = np.float32(1.9875691e-4)
-    p = p * r + np.float32(1.3981999e-3)
-    p = p * r + np.float32(8.3334519e-3)
-    p = p * r + np.float32(4.1665796e-2)
-    p = p * r + np.float32(1.6666665e-1)
-    p = p * r + np.float32(5.0000001e-1)
-    two = np.int32((np.int32(power) + 127) << 23).view(np.float32)
-    return (p * r * r + r + np.float32(1.0)) * two if x >= np.float32(-87.0) else np.float32(0.0)
-
-
-@_compiled
+@compiled
 def _normalise(x, weight, eps, y):  # type: ignore[no-untyped-def]
     """Root-mean-square norm of one row."""
     squares = np.float32(0.0)
@@ -118,7 +102,7 @@ def _normalise(x, weight, eps, y):  # type: ignore[no-untyped-def]
         y[i] = x[i] * scale * weight[i]
 
 
-@_compiled
+@compiled
 def _norm_rows(job, source, weight, me, team):  # type: ignore[no-untyped-def]
     size = job.hidden
     for row in range(me, job.rows, team):
@@ -126,7 +110,7 @@ def _norm_rows(job, source, weight, me, team):  # type: ignore[no-untyped-def]
         _normalise(x, _floats(weight, size), np.float32(job.eps), y)
 
 
-@_compiled
+@compiled
 def _sum_blocks(x, rows, inputs, sums):  # type: ignore[no-untyped-def]
     """Sums over each block of each row, what an offset m is multiplied by."""
     blocks = inputs // BLOCK
@@ -138,7 +122,7 @@ def _sum_blocks(x, rows, inputs, sums):  # type: ignore[no-untyped-def]
         totals[i] = total
 
 
-@_compiled
+@compiled
 def _multiply(weights, tile, x, inputs, row, rows, sums, y):  # type: ignore[no-untyped-def]
     """One 4-bit tile times up to `TOGETHER` rows from `row` on; y gets [rows, 32]. x has room up to whole groups."""
     blocks = inputs // BLOCK
@@ -151,14 +135,14 @@ def _multiply(weights, tile, x, inputs, row, rows, sums, y):  # type: ignore[no-
         tile4_4(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
 
 
-@_compiled
+@compiled
 def _private(job, me):  # type: ignore[no-untyped-def]
     """Addresses of the thread's own room: a tile's result, and the rest."""
     own = job.private + job.private_size * me
     return own, own + 4 * TOGETHER * ROWS
 
 
-@_compiled
+@compiled
 def _project(job, weights, bias, x, inputs, y, outputs, residual, me, team):  # type: ignore[no-untyped-def]
     """y [rows, outputs] = x [rows, inputs] times the weights, plus bias and residual where they are not 0.
 
@@ -182,20 +166,20 @@ def _project(job, weights, bias, x, inputs, y, outputs, residual, me, team):  # 
                 _copy(result, r * ROWS, target, at, width)
 
 
-@_compiled
+@compiled
 def _copy(source, start, target, at, width):  # type: ignore[no-untyped-def]
     # A slice's assignment would check shapes, and the texts of that complaint take longer to compile than all else.
     for j in range(width):
         target[at + j] = source[start + j]
 
 
-@_compiled
+@compiled
 def _add(target, at, more, start, width):  # type: ignore[no-untyped-def]
     for j in range(width):
         target[at + j] += more[start + j]
 
 
-@_compiled
+@compiled
 def _gate(job, me, team):  # type: ignore[no-untyped-def]
     """silu(gate)·up; a tile's low half are gate rows and its high half the same up rows."""
     own, sums = _private(job, me)
@@ -213,7 +197,7 @@ def _gate(job, me, team):  # type: ignore[no-untyped-def]
                     target[at + j] = gate / (np.float32(1.0) + exp(-gate)) * up
 
 
-@_compiled
+@compiled
 def _rotate(x, cos, sin):  # type: ignore[no-untyped-def]
     """As `core.model.rope.rotate`, in place."""
     half = len(x) // 2
@@ -223,12 +207,14 @@ def _rotate(x, cos, sin):  # type: ignore[no-untyped-def]
         x[half + j] = b * cos[half + j] + a * sin[half + j]
 
 
-@_compiled
+@compiled
 def _turn(job, row, head):  # type: ignore[no-untyped-def]
     """One head of one row: its norm where the model has one, RoPE, and for keys and values the way into the cache."""
     size, slot = job.head_dim, carray(pointer(job.positions), (job.rows,), np.int64)[row]
     heads = job.heads + 2 * job.kv_heads
     x = _floats(job.projected + 4 * size * (heads * row + head), size)
+    if head == 0:
+        carray(pointer(job.present), (job.capacity,), np.uint8)[slot] = 1
     if head >= job.heads + job.kv_heads:
         place = job.values + 4 * size * ((head - job.heads - job.kv_heads) * job.capacity + slot)
         _copy(x, 0, _floats(place, size), 0, size)
@@ -243,7 +229,7 @@ def _turn(job, row, head):  # type: ignore[no-untyped-def]
         _copy(x, 0, _floats(place, size), 0, size)
 
 
-@_compiled
+@compiled
 def _attend(job, row, head, scores):  # type: ignore[no-untyped-def]
     """One query head of one row over the slots that it sees."""
     size, own = job.head_dim, carray(pointer(job.positions), (job.rows,), np.int64)[row]
@@ -266,7 +252,7 @@ def _attend(job, row, head, scores):  # type: ignore[no-untyped-def]
         _add_scaled(y, scores[slot] / total, _floats(job.values + base + row_bytes * slot, size))
 
 
-@_compiled
+@compiled
 def _dot(a, b):  # type: ignore[no-untyped-def]
     total = np.float32(0.0)
     for j in range(len(a)):
@@ -274,13 +260,13 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
     return total
 
 
-@_compiled
+@compiled
 def _add_scaled(y, factor, x):  # type: ignore[no-untyped-def]
     for j in range(len(y)):
         y[j] += factor * x[j]
 
 
-@_compiled
+@compiled
 def _exponentials(scores, top):  # type: ignore[no-untyped-def]
     """Replace scores by e^(score - top); their sum."""
     total = np.float32(0.0)
@@ -290,15 +276,7 @@ def _exponentials(scores, top):  # type: ignore[no-untyped-def]
     return total
 
 
-@_compiled
-def _note_present(job):  # type: ignore[no-untyped-def]
-    there = carray(pointer(job.present), (job.capacity,), np.uint8)
-    slots = carray(pointer(job.positions), (job.rows,), np.int64)
-    for row in range(job.rows):
-        there[slots[row]] = 1
-
-
-@_compiled
+@compiled
 def _run_layer(job):  # type: ignore[no-untyped-def]
     me, team = _join(job)
     heads, width = job.heads + 2 * job.kv_heads, job.heads * job.head_dim
@@ -306,8 +284,6 @@ def _run_layer(job):  # type: ignore[no-untyped-def]
     stage = _wait(job, 1)
     _project(job, job.qkv, job.qkv_bias, job.normed, job.hidden, job.projected, heads * job.head_dim, NONE, me, team)
     stage = _wait(job, stage)
-    if me == 0:
-        _note_present(job)
     for item in range(me, job.rows * heads, team):
         _turn(job, item // heads, item % heads)
     if not job.y:
@@ -326,7 +302,7 @@ def _run_layer(job):  # type: ignore[no-untyped-def]
     _project(job, job.down, NONE, job.gated, job.mlp, job.y, job.hidden, job.y, me, team)
 
 
-@_compiled
+@compiled
 def _run_head(job):  # type: ignore[no-untyped-def]
     me, team = _join(job)
     own, _ = _private(job, me)
@@ -354,11 +330,8 @@ def _head(job):  # type: ignore[no-untyped-def]
     _run_head(carray(job, 1)[0])
 
 
-def layer_function() -> Any:
-    """`_run_layer` as a C function of a JOB's address; compiled once a machine, which takes some seconds."""
-    return cfunc(types.void(types.CPointer(from_dtype(JOB))), cache=True)(_layer)
-
-
-def head_function() -> Any:
-    """`_run_head` as a C function of a HEAD_JOB's address."""
-    return cfunc(types.void(types.CPointer(from_dtype(HEAD_JOB))), cache=True)(_head)
+@functools.cache
+def functions() -> tuple[Any, Any]:
+    """`_run_layer` and `_run_head` as C functions of a record's address; compiled once a machine, in some seconds."""
+    layer = cfunc(types.void(types.CPointer(from_dtype(JOB))), cache=True)(_layer)
+    return layer, cfunc(types.void(types.CPointer(from_dtype(HEAD_JOB))), cache=True)(_head)
