@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import statistics
 import threading
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from core.config import Policy, RunSettings
+from core.config import Policy, Record, RunSettings
 from core.engine import Engine, RunRequest
 from core.model.loading import LoadedModel
 from core.trace.events import TokenEmitted
@@ -49,3 +51,17 @@ def test_that_dense_emits_the_tokens_that_transformers_generates(
         )[0, ids.shape[1] :].tolist()
     assert len(ours) == NEW_TOKENS, "a prompt whose answer is shorter proves less"
     assert ours == theirs
+
+
+@pytest.mark.parametrize("record", Record)
+def test_that_the_stages_add_up_to_the_tokens_wall_time(default_model: LoadedModel, record: Record) -> None:
+    """Within 5 %, for the median token: another program may take the processor between two stages."""
+    settings = RunSettings(Policy.CALM, threshold=0.9, max_new_tokens=40, record=record)
+    events = Engine(default_model).run(RunRequest(PROMPTS[0], settings), threading.Event())
+    shares = []
+    for event in events:
+        if isinstance(event, TokenEmitted):
+            stages = dataclasses.asdict(event.times)
+            total = stages.pop("total")
+            shares.append(sum(stages.values()) / total)
+    assert 0.95 <= statistics.median(shares) <= 1
