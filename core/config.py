@@ -149,7 +149,7 @@ class RunSettings:
     record: Record = Record.LIVE
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     stop: tuple[str, ...] = ()
-    """The run ends once the text holds any of these."""
+    """The run ends once the text holds any of these; control tokens are no part of the text."""
     fixed_layer: int = 1
     """Layers that `Policy.FIXED` runs, 1…L."""
     custom: str = ""

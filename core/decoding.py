@@ -96,7 +96,7 @@ class Decoding:
             while (ending := self._ending()) is None:
                 yield from self._pass()
         except _Stopped:
-            ending = (EndReason.STOPPED, f"Stopped after {self._emitted} tokens.")
+            ending = (EndReason.STOPPED, f"Stopped after {_tokens(self._emitted)}.")
         except PolicyFailed as error:
             ending = (EndReason.FAILED, str(error))
         except BadNumbers:
@@ -125,7 +125,7 @@ class Decoding:
             if stop.encode() in self._text:
                 return EndReason.STOP_STRING, f"The text holds the stop string {stop!r}."
         if self._emitted >= self._request.settings.max_new_tokens:
-            return EndReason.MAX_NEW_TOKENS, f"The limit of {self._emitted} new tokens was reached."
+            return EndReason.MAX_NEW_TOKENS, f"The limit of {_tokens(self._emitted, 'new ')} was reached."
         if self.context.length >= self._model.config.context:
             return EndReason.CONTEXT_FULL, f"The model's context of {self.context.length} tokens is full."
         return None
