@@ -40,7 +40,7 @@ class PromptPanel(QWidget):
         self.text = named(QPlainTextEdit(), "Prompt", "What the model is asked")
         self.text.setPlaceholderText("Ask the model something…")
         self.text.setTabChangesFocus(True)
-        self.text.setMinimumHeight(56)
+        self.text.setMinimumHeight(40)  # a sentence below it must find room in a low window
         self.template = named(QCheckBox("&Chat template"), "Chat template", "")
         self.template.setChecked(True)
         self.examples = self._examples_button()

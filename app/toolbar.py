@@ -14,8 +14,9 @@ from widgets.theme import mixed
 
 MODEL_WIDTH = 230
 SCRUBBER_WIDTH = 280
-WORDS_FROM = 1240
-"""Width in pixels from which the toolbar has room for words."""
+LEAST_SCRUBBER = 48
+LONGEST_RUN = "Continue"
+"""What the Run button may come to say; it keeps the room for it, so that nothing beside it moves."""
 PLAIN = ("pause", "step_token", "step_layer", "stop", "reset")
 
 
@@ -29,7 +30,7 @@ class Scrubber(QWidget):
         super().__init__(parent)
         self.slider = named(QSlider(Qt.Orientation.Horizontal), "Token", "Choose a token (Alt+Left, Alt+Right)")
         self.slider.setRange(0, 0)
-        self.slider.setMinimumWidth(80)
+        self.slider.setMinimumWidth(LEAST_SCRUBBER)
         self.slider.setMaximumWidth(SCRUBBER_WIDTH)
         self.slider.valueChanged.connect(self.moved)
         self.label = labelled("", "")
@@ -78,24 +79,34 @@ class ToolBar(QToolBar):
         self.addWidget(self.scrubber)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """In a narrow window the signs must do without their words, so that the scrubber stays in sight."""
         super().resizeEvent(event)
-        style = Qt.ToolButtonStyle
-        wanted = style.ToolButtonTextBesideIcon if self.width() >= WORDS_FROM else style.ToolButtonIconOnly
-        for button in self._plain:
-            button.setToolButtonStyle(wanted)
+        self._choose_style()
 
     def show_model(self, name: str) -> None:
         """Name the loaded model; a long name is cut in the middle and whole in the tooltip."""
         metrics = self.model.fontMetrics()
         self.model.setText(metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, MODEL_WIDTH) + "  ")
         self.model.setToolTip(f"{name}: choose another model")
+        self._choose_style()
 
     def apply_theme(self, theme: Theme) -> None:
         """Paint the Run button's sign for its accent colour."""
         faint = mixed(theme.muted, theme.surface, 0.35)
         self.run.setIcon(icon("run", theme.on_accent, faint))
         self.model.setIcon(icon("model", theme.accent, faint))
+        shown = self.run.text()
+        self.run.setText(LONGEST_RUN)
+        self.run.setMinimumWidth(self.run.sizeHint().width())
+        self.run.setText(shown)
+        self._choose_style()
+
+    def _choose_style(self) -> None:
+        """Where there is no room for words the signs must do without, so that the scrubber stays in sight."""
+        for style in (Qt.ToolButtonStyle.ToolButtonTextBesideIcon, Qt.ToolButtonStyle.ToolButtonIconOnly):
+            for button in self._plain:
+                button.setToolButtonStyle(style)
+            if self.sizeHint().width() <= self.width():
+                return
 
     def _model_button(self, menu: QMenu) -> QToolButton:
         button = named(QToolButton(), "Model", "Choose a model")

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QEvent, QSize, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
 _STEP = 8
+
+
+class _Label(QLabel):
+    restyled = Signal()
+    """A theme or a font has given the same text another size."""
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self.restyled.emit()
 
 
 class QuietLabel(QWidget):
@@ -20,8 +30,9 @@ class QuietLabel(QWidget):
         """`placed` says that someone gives it its size, such as an overlay's owner: it never asks for room then."""
         super().__init__(parent)
         self._placed = placed
-        self.label = QLabel(self)
+        self.label = _Label(self)
         self._hint = QSize(0, 0)
+        self.label.restyled.connect(self.measure)
 
     def text(self) -> str:
         return self.label.text()

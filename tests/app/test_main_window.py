@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QScrollBar,
+    QToolButton,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -369,3 +370,38 @@ def test_that_every_panel_has_its_own_object_name_and_key(stage: WindowStage) ->
 def test_that_progress_of_loading_stands_where_the_tokens_will(stage: WindowStage) -> None:
     stage.session.progressed.emit(Progress("Reading the weights", 3, 30, "layers"))
     assert stage.window.panels["tokens"].empty.headline.text() == "Reading the weights · 3 of 30 layers"
+
+
+@pytest.mark.parametrize("width", [1100, 1240, 1280, 1520])
+def test_that_the_scrubber_stays_in_sight_and_nothing_moves_when_run_becomes_continue(
+    width: int, stage: WindowStage
+) -> None:
+    stage.loader.name = "SmolLM2-135M-Instruct"
+    stage.load()
+    stage.window.resize(width, 800)
+    tools = stage.window.tools
+    stage.qtbot.waitUntil(lambda: tools.width() == width)
+    stage.qtbot.wait(50)  # the buttons take their new places
+    stop = next(button for button in tools.findChildren(QToolButton) if button.text() == "Stop")
+    before = stop.geometry()
+    stage.trigger("step_token")
+    stage.until_held()
+    stage.qtbot.wait(20)
+    assert tools.run.text() == "Continue"
+    assert stop.geometry() == before
+    assert tools.scrubber.isVisible()
+    assert tools.scrubber.geometry().right() < width
+    stage.trigger("stop")
+    stage.until_state(RunState.FINISHED)
+
+
+def test_that_a_sentence_under_the_prompt_lies_over_nothing_in_a_low_window(stage: WindowStage) -> None:
+    stage.load()
+    stage.window.resize(1280, 800)
+    stage.window.prompt.text.setPlainText("")
+    stage.trigger("run")
+    prompt = stage.window.prompt
+    stage.qtbot.waitUntil(prompt.note.isVisible)
+    stage.qtbot.wait(50)
+    assert prompt.text.geometry().bottom() < prompt.note.geometry().top()
+    assert prompt.note.geometry().bottom() < prompt.run.geometry().top()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from widgets.quiet_label import QuietLabel
@@ -40,3 +41,23 @@ def test_that_a_placed_or_wrapping_label_asks_for_nothing(qtbot: QtBot) -> None:
         qtbot.addWidget(label)
         label.setText("a rather long text that would like some room")
         assert label.sizeHint().isEmpty()
+
+
+def test_that_a_text_still_fits_after_its_font_has_grown(label: QuietLabel) -> None:
+    label.setText("no model")
+    before = label.sizeHint().width()
+    font = label.font()
+    font.setPointSizeF(2 * font.pointSizeF())
+    label.setFont(font)
+    assert label.sizeHint().width() >= label.label.sizeHint().width() > before
+
+
+def test_that_a_text_still_fits_after_the_theme_has_changed_its_font(qtbot: QtBot) -> None:
+    holder = QWidget()
+    qtbot.addWidget(holder)
+    label = QuietLabel(holder)
+    label.setText("no model")
+    before = label.sizeHint().width()
+    holder.setStyleSheet("QLabel { font-size: 40px; padding: 0 10px }")
+    holder.ensurePolished()
+    assert label.sizeHint().width() >= label.label.sizeHint().width() > before
