@@ -342,3 +342,7 @@ class _Leaving:
 
 class _Stopped(BaseException):
     """The stop event was set; no Exception, so that a policy of the user's own that catches all lets it pass."""
+
+
+def _tokens(count: int, kind: str = "") -> str:
+    return f"{count} {kind}token{'' if count == 1 else 's'}"
