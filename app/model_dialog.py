@@ -74,6 +74,7 @@ class ModelDialog(QDialog):
         self._set_busy(False)
         self.note.show_error(sentence)
         self.download.setText("Try again")
+        self.adjustSize()  # a dialog does not grow by itself with what it is to hold
 
     def reject(self) -> None:
         """Esc, Not now and the close button; while something is fetched they cancel it instead."""

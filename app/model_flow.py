@@ -62,8 +62,11 @@ class ModelFlow(QObject):
         return menu
 
     def take_failure(self, failure: Failure) -> bool:
-        """Show a failed load in the open model dialog; False where it is for another dialog to show."""
-        if self.dialog is None or not self.dialog.isVisible():
+        """Show a failed load in the open model dialog; False where it is for another dialog to show.
+
+        One that the user cannot put right has details, for which the model dialog has no place.
+        """
+        if self.dialog is None or not self.dialog.isVisible() or not failure.user_error:
             return False
         self.dialog.show_error(failure.sentence)
         return True

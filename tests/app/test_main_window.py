@@ -280,6 +280,19 @@ def test_that_a_missing_model_is_offered_before_anything_is_downloaded(stage: Wi
     assert [request.fetch for request in stage.loader.requests] == [False, True, True]
 
 
+def test_that_an_unforeseen_failure_of_a_download_comes_with_its_details(stage: WindowStage) -> None:
+    stage.loader.error = ModelMissing("smollm2-135m-instruct", 93_000_000, "Apache-2.0")
+    stage.window.flow.open("smollm2-135m-instruct")
+    stage.qtbot.waitUntil(lambda: stage.window.flow.dialog is not None)
+    stage.loader.error = ValueError("a tensor of no shape")
+    assert stage.window.flow.dialog is not None
+    stage.window.flow.dialog.download.click()
+    stage.qtbot.waitUntil(lambda: bool(stage.errors()))
+    assert "a tensor of no shape" in stage.errors()[0].details.toPlainText()
+    assert stage.window.flow.dialog.download.isVisible()
+    stage.errors()[0].close()
+
+
 def test_that_cancelling_a_download_offers_the_choice_again(stage: WindowStage) -> None:
     stage.loader.error = ModelMissing("far/away", None, "")
     stage.window.flow.open("far/away")

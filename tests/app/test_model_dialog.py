@@ -65,6 +65,16 @@ def test_that_a_failed_download_is_told_inline_and_can_be_tried_again(dialog: Mo
     assert dialog.download.isVisible()
 
 
+def test_that_a_long_sentence_is_shown_whole_and_takes_no_room_from_the_words_above(
+    dialog: ModelDialog, qtbot: QtBot
+) -> None:
+    dialog.show_error("It cannot be downloaded because the network does not answer; here is what to do. " * 5)
+    qtbot.wait(20)
+    for label in dialog.findChildren(QLabel):
+        if label.isVisible() and label.wordWrap():
+            assert label.height() >= label.heightForWidth(label.width()), label.text()
+
+
 def test_that_not_now_closes_it(dialog: ModelDialog) -> None:
     dialog.later.click()
     assert not dialog.isVisible()
