@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from app.loader import calm_collector
 from app.screen import require_screen
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ def run_app(model: str | None = None, theme: str | None = None, reset_layout: bo
     require_screen(os.environ, sys.platform)
     # torch reads it when it is imported; two spinning threads on a busy two-core machine are up to 70 times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    application = make_application()
-    window = open_window(application, model, theme, reset_layout)
+    with calm_collector():
+        application = make_application()
+        window = open_window(application, model, theme, reset_layout)
     code = application.exec()
     window.session.close()
     return code

@@ -22,33 +22,43 @@ APP_SIZES = (16, 24, 32, 48, 64, 128, 256)
 def icon(name: str, colour: str, disabled: str) -> QIcon:
     """The icon in `colour`, and in `disabled` where its action cannot be used."""
     result = QIcon()
-    for size in SIZES:
-        result.addPixmap(_pixmap(name, colour, size), QIcon.Mode.Normal)
-        result.addPixmap(_pixmap(name, disabled, size), QIcon.Mode.Disabled)
+    for look, mode in ((colour, QIcon.Mode.Normal), (disabled, QIcon.Mode.Disabled)):
+        drawing = _drawing(name, look)
+        for size in SIZES:
+            result.addPixmap(_picture(drawing, size), mode)
     return result
 
 
 @cache
 def app_icon() -> QIcon:
     """The program's own icon, which carries its own colours."""
-    result = QIcon()
+    result, drawing = QIcon(), _drawing("specee-viewer", "#000000")
     for size in APP_SIZES:
-        result.addPixmap(_pixmap("specee-viewer", "#000000", size))
+        result.addPixmap(_picture(drawing, size))
     return result
 
 
 def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
     """The icon as a picture of `size` logical pixels, sharp at the screen's `ratio`."""
-    picture = _pixmap(name, colour, round(size * ratio))
+    picture = _picture(_drawing(name, colour), round(size * ratio))
     picture.setDevicePixelRatio(ratio)
     return picture
 
 
-def _pixmap(name: str, colour: str, size: int) -> QPixmap:
-    svg = icon_file(name).read_text(encoding="utf-8").replace("currentColor", colour)
+def _drawing(name: str, colour: str) -> QSvgRenderer:
+    """The parsed icon; one serves all sizes, since parsing takes longer than painting."""
+    return QSvgRenderer(QByteArray(_source(name).replace("currentColor", colour).encode()))
+
+
+@cache
+def _source(name: str) -> str:
+    return icon_file(name).read_text(encoding="utf-8")
+
+
+def _picture(drawing: QSvgRenderer, size: int) -> QPixmap:
     picture = QPixmap(size, size)
     picture.fill(Qt.GlobalColor.transparent)
     painter = QPainter(picture)
-    QSvgRenderer(QByteArray(svg.encode())).render(painter, QRectF(0, 0, size, size))
+    drawing.render(painter, QRectF(0, 0, size, size))
     painter.end()
     return picture
