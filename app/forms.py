@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPalette, QStandardItemModel
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPalette, QResizeEvent, QStandardItemModel
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
@@ -207,10 +207,19 @@ class Note(QLabel):
         self.setText("")
         self.hide()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._claim()
+
+    def _claim(self) -> None:
+        """Ask for every line's room: a panel that has too little would lay a wrapped label over its neighbours."""
+        self.setMinimumHeight(self.heightForWidth(self.width()))
+
     def _show(self, role: str, text: str) -> None:
         self.setProperty("role", role)
         self.style().unpolish(self)
         self.style().polish(self)
         self.setText(text)
         self.setAccessibleName(text)
+        self._claim()
         self.show()

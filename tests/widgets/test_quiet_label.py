@@ -43,15 +43,6 @@ def test_that_a_placed_or_wrapping_label_asks_for_nothing(qtbot: QtBot) -> None:
         assert label.sizeHint().isEmpty()
 
 
-def test_that_a_text_still_fits_after_its_font_has_grown(label: QuietLabel) -> None:
-    label.setText("no model")
-    before = label.sizeHint().width()
-    font = label.font()
-    font.setPointSizeF(2 * font.pointSizeF())
-    label.setFont(font)
-    assert label.sizeHint().width() >= label.label.sizeHint().width() > before
-
-
 def test_that_a_text_still_fits_after_the_theme_has_changed_its_font(qtbot: QtBot) -> None:
     holder = QWidget()
     qtbot.addWidget(holder)
