@@ -41,7 +41,7 @@ def why_stayed(record: TokenRecord, settings: RunSettings) -> str:
         case Policy.FIXED:
             return f"The fixed policy always runs {bold(settings.fixed_layer)} layers."
         case Policy.ORACLE:
-            return "No earlier layer says this token and stays with it."
+            return "The oracle found no earlier layer to leave at."
         case Policy.CALM:
             return f"No layer’s likeliest token passed the threshold{_highest(record, settings.threshold)}."
         case Policy.ADAINFER_SVM | Policy.ADAINFER_CRF:

@@ -176,6 +176,16 @@ class ModelStore:
 
         return fill
 
+    def _make_folders(self) -> None:
+        try:
+            self._models.mkdir(parents=True, exist_ok=True)
+            (self.root / "locks").mkdir(exist_ok=True)
+        except FileNotFoundError as error:
+            raise UserError(
+                f"The folder for models, {self.root}, cannot be made ({error.strerror}); set {CACHE_VARIABLE} to "
+                "another folder."
+            ) from error
+
     def _staged(
         self, ref: str, name: str, fill: _Fill, report: Report, cancel: threading.Event | None, *, resume: bool = False
     ) -> Path:
@@ -183,8 +193,7 @@ class ModelStore:
         target = self._models / _folder_name(ref)
         partial = target.with_name(f".partial-{target.name}")
         with disk_errors_explained(self.root):
-            self._models.mkdir(parents=True, exist_ok=True)
-            (self.root / "locks").mkdir(exist_ok=True)
+            self._make_folders()
             with locked(self.root / "locks" / f"{target.name}.lock", name, report, cancel):
                 if is_ready(target):
                     return target

@@ -15,7 +15,7 @@ from core.config import DEFAULT_MODEL
 from core.errors import UserError
 from core.model import store as stores
 from core.model.store import ModelStore
-from core.progress import Cancelled, Progress
+from core.progress import Cancelled, Progress, quiet
 from tests.core import store_fakes as fakes
 from tests.core.store_fakes import MEMBER, Workshop
 from tests.tiny import make_tiny_model
@@ -200,6 +200,12 @@ def test_that_a_cache_that_cannot_be_made_is_one_sentence(workshop: Workshop) ->
     (workshop.folder / "cache").write_text("a file where the folder should be")
     with pytest.raises(UserError, match=r"cannot be written to.*SPECEE_VIEWER_CACHE"):
         workshop.store().fetch()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a file system that makes no folders")
+def test_that_a_cache_that_cannot_be_made_is_named_with_what_to_do() -> None:
+    with pytest.raises(UserError, match=r"/proc/none, cannot be made .*; set SPECEE_VIEWER_CACHE to another folder"):
+        ModelStore(Path("/proc/none")).fetch(DEFAULT_MODEL, quiet, None)
 
 
 def test_that_the_environment_names_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_that_a_rule_that_left_early_says_what_made_it(policy: Policy, settings:
         (Policy.DENSE, {}, "ran all 30 layers. The dense policy asks no predictor."),
         (Policy.CALM, {}, "passed the threshold (the highest probability was 0.40 ≤ 0.50, at layer 1)."),
         (Policy.FIXED, {"fixed_layer": DEPTH}, "The fixed policy always runs 30 layers."),
-        (Policy.ORACLE, {}, "No earlier layer says this token and stays with it."),
+        (Policy.ORACLE, {}, "The oracle found no earlier layer to leave at."),
         (Policy.ADAINFER_SVM, {}, "called no layer’s token final (the highest score was 0.40, at layer 1)."),
         (Policy.CUSTOM, OWN, "Your own policy Mine proposed no exit (the highest score was 0.40, at layer 1)."),
     ],
