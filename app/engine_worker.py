@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -38,6 +39,15 @@ class RunOrder:
     control: RunControl
 
 
+def leave_a_core(request: ModelRequest) -> ModelRequest:
+    """The request with its number of threads settled: where the user leaves it open, one core is the window's.
+
+    With every core computing, drawing and decoding wait for each other: on two cores two threads decoded more slowly
+    beside the window than one, and the window missed frames.
+    """
+    return replace(request, threads=request.threads or max(1, (os.cpu_count() or 1) - 1))
+
+
 class EngineWorker(QObject):
     """Carries out orders one after the other and puts everything that comes of them into the mailbox.
 
@@ -67,7 +77,8 @@ class EngineWorker(QObject):
 
     def _load(self, order: LoadOrder) -> LoadedSummary | ModelMissing | Failure | None:
         try:
-            engine = None if order.cancel.is_set() else self._loader(order.request, self._post, order.cancel)
+            request = leave_a_core(order.request)
+            engine = None if order.cancel.is_set() else self._loader(request, self._post, order.cancel)
         except Cancelled:
             return None
         except ModelMissing as missing:

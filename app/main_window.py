@@ -198,7 +198,8 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _show_selection(self, selection: Selection) -> None:
-        self.views.show_selection(selection)
+        running = self.session.state is RunState.RUNNING
+        self.views.show_selection(selection, gently=running and self.session.is_following)
         self._show_position()
 
     @Slot()

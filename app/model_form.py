@@ -41,7 +41,9 @@ class ModelForm(QWidget):
         self._can_reload = False
         self.dtype = combo(DTYPES, "dtype", "Number format of weights and activations; needs a reload")
         self.device = combo(devices(("cpu",)), "Device", "Where the model runs; needs a reload")
-        self.threads = spin(0, os.cpu_count() or 1, 0, "Threads", "CPU threads; needs a reload")
+        self.threads = spin(
+            0, os.cpu_count() or 1, 0, "Threads", "CPU threads; auto leaves one core to the window; needs a reload"
+        )
         self.threads.setSpecialValueText("auto")
         self.dtype.setMinimumWidth(DTYPE_WIDTH)
         self.device.setMinimumWidth(SPIN_WIDTH)

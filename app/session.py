@@ -104,6 +104,11 @@ class Session(QObject):
         return self._held and self.is_running
 
     @property
+    def is_following(self) -> bool:
+        """Whether the selection moves with the newest token, as it does until the user chooses another."""
+        return self._following
+
+    @property
     def is_loading(self) -> bool:
         return self._cancel is not None
 

@@ -81,7 +81,14 @@ class Views(QObject):
         self._add(CURVES, self.curves, self._draw_curves)
         self._add(WHY, self.why, self._draw_why)
         self.panels[WHY.key].add_action(self.why.copy_action)
-        for view in (self.tokens, self.exits, self.scheduler, self.curves):
+        self._marked: dict[str, TokenStrip | ExitChart | SchedulerMapView | ProbabilityCurvesView] = {
+            TOKENS.key: self.tokens,
+            EXITS.key: self.exits,
+            SCHEDULER.key: self.scheduler,
+            CURVES.key: self.curves,
+        }
+        """The views that mark the selection."""
+        for view in self._marked.values():
             view.selected.connect(self.selected)
 
     def show_trace(self, trace: Trace | None, first: int, selection: Selection) -> None:
@@ -96,11 +103,18 @@ class Views(QObject):
         self._figures_from = min(first, self._figures_from)
         self._throttle.request("figures", self._tell_figures)
 
-    def show_selection(self, selection: Selection) -> None:
-        """Mark the selection in every view, and explain it."""
+    def show_selection(self, selection: Selection, gently: bool = False) -> None:
+        """Mark the selection in every view, and explain it.
+
+        `gently` marks it in each view's own turn, as a run goes on: all of them in one frame take too long for one.
+        What the user chose is marked at once.
+        """
         self._selection = selection
-        for view in (self.tokens, self.exits, self.scheduler, self.curves):
-            view.set_selection(selection)
+        for key, view in self._marked.items():
+            if gently:
+                self._ask(key, self._count())
+            else:
+                view.set_selection(selection)
         self._ask(CURVES.key, selection.token or 0)
         self._ask(WHY.key, selection.token or 0)
 
@@ -159,6 +173,8 @@ class Views(QObject):
         first = self._pending.pop(key, None)
         if first is not None and self._trace is not None and self._trace.started is not None:
             self._draw[key](first)
+            if key in self._marked:
+                self._marked[key].set_selection(self._selection)
 
     @Slot()
     def _catch_up(self) -> None:
@@ -213,6 +229,9 @@ class Views(QObject):
     def _nothing_to_show(self, key: str) -> str | None:
         started = self._trace.started if self._trace else None
         return DENSE if key == SCHEDULER.key and started and started.settings.policy is Policy.DENSE else None
+
+    def _count(self) -> int:
+        return self._trace.emitted_count if self._trace is not None else 0
 
     def _record(self) -> TokenRecord | None:
         token = self._selection.token

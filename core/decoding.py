@@ -244,7 +244,7 @@ class Decoding:
         found = audit(
             self._decoder,
             self._finish(hidden),
-            self._choose_from,
+            lambda logits: self._chooser.choose_rows(logits, self.context.length),
             draft,
             schedule.active if schedule else None,
             parts.predictors if parts else None,
@@ -263,10 +263,7 @@ class Decoding:
 
     def _choose(self, normed: Tensor) -> Choice:
         """The token that a normed hidden state [d] gives."""
-        return self._choose_from(self._decoder.logits(normed[None])[0])
-
-    def _choose_from(self, logits: Tensor) -> Choice:
-        return self._chooser.choose(logits, self.context.length)
+        return self._chooser.choose(self._decoder.logits(normed[None])[0], self.context.length)
 
     def _emit(self, token_id: int, exit_layer: int, reason: ExitReason) -> TokenEmitted:
         token, text, special = (

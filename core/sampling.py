@@ -42,13 +42,21 @@ class Chooser:
         Raises:
             BadNumbers: the best logits are not finite.
         """
+        choice = self.choose_rows(logits[None], position)[0]
+        if not np.isfinite(choice.margin):
+            raise BadNumbers
+        return choice
+
+    def choose_rows(self, logits: Tensor, position: int) -> list[Choice]:
+        """The token at one position for each row of logits [n, V]; a row that is not finite has a margin of NaN."""
         logits = logits.float()
         best = logits.topk(2)
-        p1, p2 = (best.values - logits.logsumexp(-1)).exp().tolist()
-        if not np.isfinite(p1 - p2):
-            raise BadNumbers
-        token_id = self._draw(logits, position) if self._settings.temperature > 0 else int(best.indices[0])
-        return Choice(token_id, p1, p1 - p2)
+        likeliest = (best.values - logits.logsumexp(-1, keepdim=True)).exp().tolist()
+        ids = best.indices[:, 0].tolist()
+        if self._settings.temperature > 0:
+            finite = [bool(np.isfinite(p1 - p2)) for p1, p2 in likeliest]
+            ids = [self._draw(row, position) if ok else id_ for row, ok, id_ in zip(logits, finite, ids, strict=True)]
+        return [Choice(id_, p1, p1 - p2) for id_, (p1, p2) in zip(ids, likeliest, strict=True)]
 
     def _draw(self, logits: Tensor, position: int) -> int:
         """Inverse transform over the tokens by falling probability, cut at the first that brings them to top-p."""

@@ -30,7 +30,7 @@ class Findings:
 def audit(
     decoder: Decoder,
     hidden: list[Tensor],
-    choose: Callable[[Tensor], Choice],
+    choose: Callable[[Tensor], list[Choice]],
     draft: Draft | None,
     active: BoolArray | None,
     bank: PredictorBank | None,
@@ -40,13 +40,13 @@ def audit(
     Args:
         decoder: gives the norm and the LM head, applied to all layers in one product.
         hidden: L hidden states [d], one after each layer.
-        choose: the token that logits [V] give.
+        choose: the token that each row of logits [L, V] gives.
         draft: the speculative tokens, where there are any.
         active: shape [L], the layers that had a predictor; None where the policy has none.
         bank: the predictors that score every layer.
     """
     logits = decoder.logits(decoder.norm(torch.stack([decoder.home(state) for state in hidden])))
-    choices = [choose(row) for row in logits]
+    choices = choose(logits)
     candidates = logits[:, draft.ids].float() if draft else logits[:, :0].float()
     shares = (candidates - logits.float().logsumexp(-1, keepdim=True)).exp()
     scores = np.full(len(hidden), np.nan, np.float32)

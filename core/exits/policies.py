@@ -154,7 +154,11 @@ class Oracle(Dense):
 
 
 class SpecEE:
-    """T1, or T1 with T2: speculation-based predictors on the layers that the scheduler picks."""
+    """T1, or T1 with T2: speculation-based predictors on the layers that the scheduler picks.
+
+    norm(h)·W[S] is computed as h·(weight ∘ W[S]) / rms(h), in NumPy: for so few numbers each torch operation would cost
+    more than the arithmetic.
+    """
 
     drafts = True
 
@@ -165,15 +169,17 @@ class SpecEE:
     def begin(self, view: PassView, draft: Draft | None) -> Schedule:
         assert draft is not None, "SpecEE looks at speculative tokens"
         self._schedule = self._scheduler.schedule()
-        self._norm = view.decoder.norm
-        self._rows = view.decoder.head_weight[draft.ids]
+        decoder = view.decoder
+        self._eps = decoder.config.norm_eps
+        self._rows = (decoder.head_weight[draft.ids] * decoder.final_norm).float().cpu().numpy()
         self._previous: FloatArray | None = None
         return self._schedule
 
     def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
         if not self._schedule.active[layer]:
             return None
-        logits = (self._rows @ self._norm(hidden)).float().cpu().numpy()
+        state = hidden.float().cpu().numpy()
+        logits = self._rows @ state * np.float32((state @ state / len(state) + self._eps) ** -0.5)
         features = features_of(logits, self._previous)
         self._previous = features[len(logits) : 2 * len(logits)]
         score = self._bank.score(layer, features)

@@ -25,6 +25,11 @@ Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Queries, keys and values, each [..., n, heads, head_dim] after RoPE, to attention's result in the queries' shape."""
 
 
+MANY_ROWS = 8
+"""From so many rows on a CPU multiplies the head's float32 rows by them faster than the other way round: 30 rows of the
+default model take 12 ms instead of 32, and instead of 26 packed."""
+
+
 class Linear(Protocol):
     """A product with weights that are not one plain tensor: packed, quantised, or of several modules."""
 
@@ -203,6 +208,8 @@ class Decoder:
 
     def logits(self, normed: Tensor) -> Tensor:
         """LM head over normed hidden states, [n, d] to [n, V]."""
+        if len(normed) >= MANY_ROWS and self.head_weight.dtype is torch.float32 and self.head_weight.is_cpu:
+            return (self.head_weight @ normed.t()).t().contiguous()
         return product(normed, self.head)
 
     def forward(self, ids: Tensor, first: int, cache: KVCache) -> Tensor:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.engine_worker import EngineWorker, LoadOrder, RunOrder
+from app.engine_worker import EngineWorker, LoadOrder, RunOrder, leave_a_core
 from app.loader import LoadedEngine, LoadedSummary, Loader, ModelMissing, ModelRequest
 from app.mailbox import Item, LoadOver, Mailbox, RunMoved, RunOver
 from app.run_control import RunControl, RunState
@@ -211,3 +211,11 @@ def test_that_the_model_loaded_before_survives_one_that_cannot_be_loaded(loader:
     loader.error = UserError("That folder holds no model.")
     bench.load()
     assert bench.run()[-1] == RunOver(3, None)
+
+
+@pytest.mark.parametrize(("cores", "asked", "given"), [(2, None, 1), (1, None, 1), (16, None, 15), (2, 2, 2)])
+def test_that_the_window_keeps_a_core_unless_the_user_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch, cores: int, asked: int | None, given: int
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    assert leave_a_core(ModelRequest(threads=asked)).threads == given
