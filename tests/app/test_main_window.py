@@ -321,7 +321,9 @@ def test_that_opened_models_are_remembered_and_offered_again(stage: WindowStage)
     assert [request.ref for request in stage.loader.requests] == ["some/model", "some/model"]
 
 
-def test_that_reload_uses_the_chosen_threads(stage: WindowStage) -> None:
+def test_that_reload_uses_the_chosen_threads(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    stage = WindowStage(qtbot)
     stage.load()
     stage.window.form.model.threads.setValue(1)
     assert "Reload" in stage.window.form.model.note.text()
