@@ -32,10 +32,12 @@ from app.session import Session
 from app.settings import Preferences, ThemeMode
 from app.theming import Theming
 from core.analysis.summaries import Outcome, outcome
-from core.config import DEFAULT_MODEL, Policy, RunSettings
+from core.config import DEFAULT_MODEL, Policy, Record, RunSettings
 from widgets.selection import Selection
 
 SIZE = (1440, 900)
+PROMPT = "Write a short story about a robot who learns to paint."
+"""Its answer is long enough for every state."""
 PATIENCE_SECONDS = 120.0
 MAIN_STATE = "finished"
 RUNNING_TOKENS, PAUSED_TOKENS, PAUSED_LAYERS, ALL_TOKENS = 24, 12, 17, 64
@@ -79,14 +81,17 @@ class Studio:
 
     @property
     def settings(self) -> RunSettings:
-        """The defaults, as far as the model goes."""
+        """The paper's, audited, as far as the model goes."""
         model = self.session.model
         assert model is not None, "a model is loaded first"
         policy = Policy.SPECEE_T1T2 if model.has_parts else Policy.DENSE
-        return fitting.shrink(RunSettings(policy=policy, max_new_tokens=ALL_TOKENS), model.info.depth)
+        settings = RunSettings(policy=policy, max_new_tokens=ALL_TOKENS, record=Record.AUDIT)
+        return fitting.shrink(settings, model.info.depth)
 
     def _run_and_stop(self) -> None:
-        self.session.run(self.window.preferences.prompt, self.settings)
+        self.window.prompt.text.setPlainText(PROMPT)
+        self.window.form.set_settings(self.settings)  # so that the panel shows what was run
+        self.session.run(PROMPT, self.settings)
         self.wait(lambda: self._emitted() >= RUNNING_TOKENS)
         self.take("running")
         self.session.stop()
@@ -94,7 +99,7 @@ class Studio:
         self.session.reset()
 
     def _pause_in_a_token(self) -> None:
-        self.session.run(self.window.preferences.prompt, self.settings, paused=True)
+        self.session.run(PROMPT, self.settings, paused=True)
         for token in range(PAUSED_TOKENS):
             self.session.step_token()
             self.wait(partial(self._is_paused_after, token + 1))
