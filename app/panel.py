@@ -40,6 +40,7 @@ class Header(QWidget):
         self.subtitle = QuietLabel()
         self.subtitle.label.setProperty("role", "muted")
         self.subtitle.label.setWordWrap(True)
+        self.subtitle.label.setTextFormat(Qt.TextFormat.RichText)  # a token's quote or < comes escaped, tags or not
         self.subtitle.label.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.float_button = _small_button(f"Float {title}", "Float this panel, or put it back (double-click its title)")
         self.hide_button = _small_button(f"Hide {title}", "Hide this panel; the View menu brings it back")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextDocument
 from pytestqt.qtbot import QtBot
 
 from app.views import CURVES, EXITS, SCHEDULER, TOKENS, WHY, Views
@@ -63,3 +65,27 @@ def test_that_a_very_long_token_is_cut_in_a_title_bar(views: Views, monkeypatch:
     show(views, audit=False)
     assert "…" in subtitle(views, WHY.key)
     assert "<x" not in subtitle(views, WHY.key)
+
+
+def test_that_a_title_shows_escaped_characters_as_what_they_are(views: Views) -> None:
+    panel = views.panels[WHY.key]
+    panel.set_subtitle("token 24 ‘&#x27;s &lt;’")
+    shown = QTextDocument()
+    shown.setHtml(subtitle(views, WHY.key))
+    assert panel.header.subtitle.label.textFormat() is Qt.TextFormat.RichText
+    assert shown.toPlainText() == "token 24 ‘'s <’"
+
+
+@pytest.mark.parametrize("gently", [True, False])
+def test_that_only_a_selection_of_the_users_is_marked_before_the_views_own_turn(
+    views: Views, monkeypatch: pytest.MonkeyPatch, gently: bool
+) -> None:
+    show(views, audit=False)
+    marked: list[Selection] = []
+    for view in (views.tokens, views.exits, views.scheduler, views.curves):
+        monkeypatch.setattr(view, "set_selection", marked.append)
+    views.show_selection(Selection(5), gently=gently)
+    assert len(marked) == (0 if gently else 4)
+    views.flush()
+    assert len(marked) >= 4
+    assert set(marked) == {Selection(5)}
