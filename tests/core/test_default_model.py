@@ -21,9 +21,9 @@ pytestmark = pytest.mark.model
 NEW_TOKENS = 200
 PROMPTS = (
     "Describe a lighthouse keeper's day in the year 1890, hour by hour.",
-    "Write a Python function that merges two sorted lists, then explain each line of it.",
-    "A train leaves at 9:40 and covers 210 km at 84 km/h. When does it arrive? Show each step.",
-    "List the planets of the solar system with one fact about each.",
+    "Write a Python class for a bank account with deposits, withdrawals and interest, with comments.",
+    "Plan a week of meals for a family of four, with a shopping list.",
+    "Explain how a bicycle works, part by part, to a curious child.",
     "Compare tea and coffee: history, preparation, effects and customs in several countries.",
 )
 
