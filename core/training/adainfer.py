@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.analysis.classification import predictor_quality
 from core.errors import UserError
 from core.exits.adainfer import AdaInferParts, Doubles, LayerClassifier
 from core.exits.parts import find_parts, save_adainfer
@@ -31,7 +32,6 @@ from core.trace.events import BoolArray, FloatArray
 from core.training.data import Answers, Key, write_answers
 from core.training.options import Stage, TrainOptions
 from core.training.prompts import Prompt, Split, digest
-from core.training.quality import predictor_quality
 from core.training.workspace import Workspace
 
 MOST = {Split.TRAIN: 4000, Split.TEST: 1500}

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from core.analysis.classification import predictor_quality
 from core.drafting.head import DraftHead
 from core.errors import UserError
 from core.exits.predictors import SHAPES, PredictorBank
@@ -28,7 +29,6 @@ from core.training.frontier import Point, frontier, recommended
 from core.training.options import Stage, TrainOptions
 from core.training.predictors import EPOCHS, fit_bank, scores_of
 from core.training.prompts import Split
-from core.training.quality import predictor_quality
 from core.training.workspace import Timer, Workspace
 
 SHARES = {"second drafter": 0.45, "argmax": 0.35, "bank": 0.1}

@@ -1,4 +1,4 @@
-"""What the trained parts are worth on prompts that they have not seen."""
+"""What a drafter is worth on prompts that it has not seen; for predictors see `core.analysis.classification`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 
 from core.config import CANDIDATES
 from core.drafting.head import DraftHead
-from core.trace.events import BoolArray, FloatArray
 from core.training.examples import Example
 
-BINS = 10
-"""Of equal width, for the calibration error."""
 ROWS = 256
 
 
@@ -66,46 +63,3 @@ def draft_candidates(head: DraftHead, example: Example) -> NDArray[np.int64]:
     predicted = head.forward_batch(decoder.embed(example.ids[None]), features)[0, example.drafted]
     found = [decoder.logits(block).topk(CANDIDATES).indices for block in torch.split(predicted, ROWS)]
     return torch.cat(found).numpy().astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class PredictorQuality:
-    """One layer's predictor on held-out tokens."""
-
-    accuracy: float
-    """At threshold 0.5."""
-    auc: float
-    """Area under the ROC curve; NaN where only one label occurs."""
-    ece: float
-    """Expected calibration error over ten bins."""
-    positives: float
-    """Share of tokens with label 1."""
-
-    def values(self) -> dict[str, float | None]:
-        named = {name: getattr(self, name) for name in PredictorQuality.__slots__}
-        return {name: None if np.isnan(value) else round(value, 4) for name, value in named.items()}
-
-
-def predictor_quality(scores: FloatArray, labels: BoolArray) -> PredictorQuality:
-    """Both shaped [n]."""
-    accuracy = float(((scores > 0.5) == labels).mean())
-    return PredictorQuality(accuracy, roc_auc(scores, labels), calibration_error(scores, labels), float(labels.mean()))
-
-
-def roc_auc(scores: FloatArray, labels: BoolArray) -> float:
-    """The chance that a random positive scores above a random negative, ties counting half."""
-    positives = int(labels.sum())
-    negatives = len(labels) - positives
-    if not positives or not negatives:
-        return float("nan")
-    values, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    del values
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]
-    return float((ranks[labels].sum() - positives * (positives + 1) / 2) / (positives * negatives))
-
-
-def calibration_error(scores: FloatArray, labels: BoolArray) -> float:
-    """Mean distance between score and share of positives over bins, weighted by their size."""
-    bins = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
-    gaps = [abs(float(scores[bins == b].sum()) - float(labels[bins == b].sum())) for b in range(BINS)]
-    return float(sum(gaps) / len(scores))

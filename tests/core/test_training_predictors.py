@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 
+from core.analysis.classification import calibration_error, predictor_quality, roc_auc
 from core.exits.predictors import PredictorBank, features_of
 from core.training.features import LayerViews, draw_schedules, previous_active
 from core.training.frontier import Point, point, recommended
 from core.training.predictor_stage import better
 from core.training.predictors import TorchBank, fit_bank, scores_of
 from core.training.profile import rank_layers
-from core.training.quality import DrafterQuality, calibration_error, predictor_quality, roc_auc
+from core.training.quality import DrafterQuality
 from core.training.workspace import Timer
 
 LAYERS = 4
