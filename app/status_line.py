@@ -71,7 +71,7 @@ class StatusLine(QStatusBar):
         self.progress.setVisible(loading)
 
     def _label(self, tip: str) -> QuietLabel:
-        label = QuietLabel()
+        label = QuietLabel(sticky=True)
         label.setToolTip(tip)
         label.hide()
         self.addWidget(label)
@@ -79,8 +79,10 @@ class StatusLine(QStatusBar):
 
 
 def _show(label: QuietLabel, text: str | None) -> None:
+    """A label that was there once keeps its place: coming and going, it would have the window lay itself out anew."""
     label.setText(text or "")
-    label.setVisible(text is not None)
+    if text is not None:
+        label.show()
 
 
 def _amount(value: float | None, form: str) -> str | None:

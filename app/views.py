@@ -95,7 +95,7 @@ class Views(QObject):
         """Draw the tokens from `first` on again, one panel a frame; everything where the trace is another one."""
         if trace is not self._trace or trace is None:
             self._replace(trace)
-            self.show_selection(selection)
+            self.show_selection(selection, gently=trace is not None)
             first = 0
         self._follow_depth(trace)
         for key in self.panels:
@@ -156,11 +156,12 @@ class Views(QObject):
     def _replace(self, trace: Trace | None) -> None:
         self._trace = trace
         self._update_figures()
-        for view in (self.tokens, self.exits, self.scheduler, self.curves):
-            view.clear()
         self.why.clear()
         for key in (CURVES.key, WHY.key):
             self.panels[key].set_subtitle("")
+        if trace is None:  # another trace is drawn from its start, each view in its turn; clearing all takes a frame
+            for view in (self.tokens, self.exits, self.scheduler, self.curves):
+                view.clear()
 
     def _ask(self, key: str, first: int) -> None:
         self._pending[key] = min(first, self._pending.get(key, first))

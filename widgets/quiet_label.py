@@ -26,10 +26,11 @@ class QuietLabel(QWidget):
     text, the same size or not. Widths are asked for in steps, so that figures of other digits fit, too.
     """
 
-    def __init__(self, parent: QWidget | None = None, *, placed: bool = False) -> None:
-        """`placed` says that someone gives it its size, such as an overlay's owner: it never asks for room then."""
+    def __init__(self, parent: QWidget | None = None, *, placed: bool = False, sticky: bool = False) -> None:
+        """`placed` says that someone gives it its size, such as an overlay's owner: it never asks for room then.
+        `sticky` keeps room once asked for, whatever the text becomes."""
         super().__init__(parent)
-        self._placed = placed
+        self._placed, self._sticky = placed, sticky
         self.label = _Label(self)
         self._hint = QSize(0, 0)
         self.label.restyled.connect(self.measure)
@@ -49,6 +50,8 @@ class QuietLabel(QWidget):
             return
         wanted = self.label.sizeHint()
         wanted.setWidth(-(-wanted.width() // _STEP) * _STEP)
+        if self._sticky:
+            wanted = wanted.expandedTo(self._hint)
         if wanted != self._hint:
             self._hint = wanted
             self.updateGeometry()
