@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
@@ -119,9 +120,14 @@ class Views(QObject):
         self._ask(WHY.key, selection.token or 0)
 
     def set_empty(self, sentences: dict[str, str] | None) -> None:
-        """Show a sentence in place of each view; None shows the views."""
+        """Show a sentence in place of each view; None shows the views, each in its turn: all of them fill a frame."""
         for key, panel in self.panels.items():
-            panel.set_empty(sentences[key] if sentences else self._nothing_to_show(key))
+            sentence = sentences[key] if sentences else self._nothing_to_show(key)
+            if sentence is not None:
+                self._throttle.cancel((key, "page"))
+                panel.set_empty(sentence)
+            elif panel.is_empty:
+                self._throttle.request((key, "page"), partial(panel.set_empty, None))
 
     def apply_theme(self, theme: Theme) -> None:
         """Repaint views and legends."""
