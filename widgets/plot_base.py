@@ -88,7 +88,7 @@ class PlotView(QWidget):
         if isinstance(item, PixelItem):
             self._pixel_items.append(item)
 
-    # What subclasses say.
+    # What subclasses say. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
 
     def readout(self, x: float, y: float) -> str | None:
         """What is at this place of the plot, as HTML for the hover; None where nothing is."""

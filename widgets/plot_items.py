@@ -161,6 +161,8 @@ class PixelItem(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
             painter.resetTransform()
             self.draw(painter, pixels)
 
+    # Subclasses say these two. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
+
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
         raise NotImplementedError
 
