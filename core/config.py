@@ -7,6 +7,7 @@ are 0-based in code; only views and flags count from 1 (`specee.md` §0).
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -49,6 +50,11 @@ class Policy(StrEnum):
         return self in (Policy.ADAINFER_SVM, Policy.ADAINFER_CRF)
 
     @property
+    def grows_trees(self) -> bool:
+        """Whether the policy can decode token trees; dense then is plain speculative decoding."""
+        return self.needs_parts or self is Policy.DENSE
+
+    @property
     def samples(self) -> bool:
         """Whether the policy is defined for a temperature above 0."""
         return self.needs_parts or self in (Policy.DENSE, Policy.CUSTOM)
@@ -72,6 +78,36 @@ class Record(StrEnum):
     """What the engine computes anyway."""
     AUDIT = "audit"
     """Also what every layer would have said, and the token that full depth gives. Changes no decision."""
+
+
+class Lens(StrEnum):
+    """How the head looks at a hidden state before the last layer."""
+
+    IDENTITY = "identity"
+    """As the paper does: norm(h_l) goes to the head as it is."""
+    TUNED = "tuned"
+    """h_l + A_l h_l + b_l stands in for h_l, a correction trained for each layer (the tuned lens of Belrose et al.,
+    2023; `specee.md` §8)."""
+
+
+class Head(StrEnum):
+    """Which LM head turns a normed state into logits."""
+
+    FULL = "full"
+    SLIM = "slim"
+    """The low-rank head W_up·W_down of SlimSpec: alone for drafting; for verification it makes a shortlist of 64
+    tokens, whose exact logits decide."""
+
+
+class Mapping(StrEnum):
+    """How predictors judge a token tree (`specee.md` §3)."""
+
+    REARMOST = "rearmost"
+    """A path, one hyper-token, scores as its lowest node."""
+    MEAN = "mean"
+    """The predictor looks at the mean of the path's features."""
+    INDEPENDENT = "independent"
+    """No paths: every node must exit on its own. The baseline whose search spaces multiply."""
 
 
 class DType(StrEnum):
@@ -135,6 +171,59 @@ class SamplingSettings:
         _require(0 <= self.seed < 2**63, f"The seed is {self.seed}; it must be between 0 and 2^63 - 1.")
 
 
+MOST_NODES = 128
+"""Most nodes of a token tree, the root left out."""
+EAGLE_SHAPE = "eagle"
+"""The static tree of EAGLE-1's release, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSettings:
+    """The token tree T3 (`specee.md` §3)."""
+
+    shape: str = "off"
+    """"off"; "dynamic" for EAGLE-2's growth; "eagle"; or children a level, as in "4-2-2-1-1"."""
+    nodes: int = 24
+    """Drafted nodes that dynamic growth keeps, the root left out."""
+    depth: int = 6
+    """Levels of dynamic growth."""
+    expand: int = 8
+    """Nodes a level that dynamic growth expands."""
+    mapping: Mapping = Mapping.REARMOST
+    ngrams: bool = False
+    """Whether continuations found earlier in the context join the tree."""
+
+    def __post_init__(self) -> None:
+        _require(
+            self.shape in ("off", "dynamic", EAGLE_SHAPE) or bool(self.widths),
+            f"The tree {self.shape!r} is none; write off, dynamic, eagle, or children a level as in 4-2-2-1-1.",
+        )
+        for name, value, most in (
+            ("nodes", self.nodes, MOST_NODES),
+            ("depth", self.depth, 32),
+            ("expanded nodes a level", self.expand, MOST_NODES),
+        ):
+            _require(1 <= value <= most, f"The tree's number of {name} is {value}; it must be between 1 and {most}.")
+        total = sum(math.prod(self.widths[: level + 1]) for level in range(len(self.widths)))
+        _require(
+            total <= MOST_NODES,
+            f"The tree {self.shape} has {total} nodes; at most {MOST_NODES} are possible, so choose fewer children.",
+        )
+
+    @property
+    def on(self) -> bool:
+        return self.shape != "off"
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Children of each node, a level at a time; empty where the shape is a name."""
+        parts = self.shape.split("-")
+        if not all(part.isascii() and part.isdecimal() and len(part) < 6 for part in parts):
+            return ()
+        widths = tuple(map(int, parts))
+        return widths if all(widths) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class RunSettings:
     """Everything that decides a run apart from the model, its trained parts and the prompt."""
@@ -152,6 +241,16 @@ class RunSettings:
     """The run ends once the text holds any of these; control tokens are no part of the text."""
     fixed_layer: int = 1
     """Layers that `Policy.FIXED` runs, 1…L."""
+    layer_thresholds: tuple[tuple[int, float], ...] = ()
+    """Layers (0-based) with a threshold of their own instead of `threshold`."""
+    lens: Lens = Lens.IDENTITY
+    gate: float = 0.0
+    """An exit whose margin p₁ - p₂ at verification is below this is refused; 0 is off, the paper's way."""
+    check: Head = Head.FULL
+    """Verifies proposed exits."""
+    draft_head: Head = Head.FULL
+    """Turns the drafter's states into candidates."""
+    tree: TreeSettings = field(default_factory=TreeSettings)
     custom: str = ""
     """Where `Policy.CUSTOM` is written: "FILE.py:Class". Running it runs that file."""
 
@@ -163,6 +262,19 @@ class RunSettings:
         _require(
             0.0 <= self.threshold <= 1.0,
             f"The threshold is {self.threshold:g}; it must be between 0 and 1.",
+        )
+        _require(
+            all(layer >= 0 and 0.0 <= value <= 1.0 for layer, value in self.layer_thresholds),
+            "A layer's own threshold must be between 0 and 1.",
+        )
+        _require(0.0 <= self.gate <= 1.0, f"The margin gate is {self.gate:g}; it must be between 0 (off) and 1.")
+        _require(
+            not self.tree.on or self.policy.grows_trees,
+            f"{self.policy.value} cannot decode token trees; choose dense or SpecEE, or turn the tree off.",
+        )
+        _require(
+            not self.tree.on or self.sampling.temperature == 0,
+            "Token trees are defined for greedy decoding only; set the temperature to 0, or turn the tree off.",
         )
         _require(
             self.max_new_tokens >= 1,
@@ -201,6 +313,10 @@ class RunSettings:
             f"between 0 and {most}.",
         )
 
+    def threshold_at(self, layer: int) -> float:
+        """The threshold of a layer (0-based)."""
+        return dict(self.layer_thresholds).get(layer, self.threshold)
+
     def to_json(self) -> dict[str, Any]:
         """Plain values for a trace; `from_json` reads them back."""
         return dataclasses.asdict(self)
@@ -222,10 +338,19 @@ class RunSettings:
                     "record": Record(values["record"]),
                     "sampling": SamplingSettings(**values["sampling"]),
                     "stop": tuple(values["stop"]),
+                    "layer_thresholds": tuple((int(at), value) for at, value in values.get("layer_thresholds", ())),
+                    "lens": Lens(values.get("lens", Lens.IDENTITY)),
+                    "check": Head(values.get("check", Head.FULL)),
+                    "draft_head": Head(values.get("draft_head", Head.FULL)),
+                    "tree": _tree(values.get("tree", {})),
                 }
             )
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"These run settings cannot be read ({error}); record the run again.") from error
+
+
+def _tree(values: dict[str, Any]) -> TreeSettings:
+    return TreeSettings(**{**values, "mapping": Mapping(values.get("mapping", Mapping.REARMOST))})
 
 
 def policy_from_text(text: str) -> dict[str, Any]:

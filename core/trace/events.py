@@ -81,7 +81,8 @@ class StageTimes:
     recording: float = 0.0
     """Audit, and whoever took in the events."""
     total: float = 0.0
-    """Wall time from the previous token to this one, without time spent paused."""
+    """Wall time from the previous token to this one, without time spent paused. A tree's first token carries the times
+    of the whole pass, its others next to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +163,108 @@ class Verified:
     """0-based place of the argmax among the candidates; -1 where it is none of them and the exit is refused."""
     margin: float
     """Probability of the best token minus that of the second best, over the whole vocabulary."""
+    gated: bool = False
+    """Whether the margin gate refused the exit."""
 
     @property
     def accepted(self) -> bool:
-        return self.candidate_rank >= 0
+        return self.candidate_rank >= 0 and not self.gated
+
+
+class WalkEnd(StrEnum):
+    """How the walk from a tree's root ended at one layer (`specee.md` §3)."""
+
+    VERIFIED = "verified"
+    """Every step was among its node's candidates: the pass ends here."""
+    NOT_CANDIDATE = "not a candidate"
+    """A node's argmax was none of its candidates."""
+    NOT_PROPOSED = "not proposed"
+    """A step led to a node whose path had not passed the threshold."""
+    GATED = "gated"
+    """A margin on the walk was below the gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeDrafted:
+    """The tree of a target pass. Node 0 is the root, the newest emitted token; a node's parent comes before it."""
+
+    run: int
+    token: int
+    """The first token that the pass will emit."""
+    node_ids: IntArray
+    """Shape [n]."""
+    node_bytes: tuple[bytes, ...]
+    parents: IntArray
+    """Shape [n], -1 for the root."""
+    probabilities: FloatArray
+    """Shape [n], the drafter's probability of each node after its parent, 1 for the root."""
+    from_ngram: BoolArray
+    """Shape [n], nodes that were found earlier in the context instead of drafted."""
+    candidate_ids: IntArray
+    """Shape [n, k], S of every node: the drafter's best guesses for what follows it."""
+    candidate_bytes: tuple[bytes, ...]
+    """n·k texts, node by node."""
+    candidate_probabilities: FloatArray
+    """Shape [n, k]."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLayerRun:
+    """One decoder layer has been run for a whole tree."""
+
+    run: int
+    token: int
+    layer: int
+    features: FloatArray | None
+    """Shape [n, 3k] as in `LayerRun`; None where the layer is not active or nothing may exit."""
+    scores: FloatArray
+    """Shape [n], each node's own predictor output; empty where there is none."""
+    path_scores: FloatArray
+    """Shape [p], merged scores of the root-to-leaf paths, ordered by leaf; empty where there is none."""
+    proposed: BoolArray
+    """Shape [p], paths above the threshold."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeVerified:
+    """The walk from the root was tried at a layer at which paths were proposed."""
+
+    run: int
+    token: int
+    layer: int
+    walk: IntArray
+    """Shape [w ≥ 1], nodes stepped on, the root first."""
+    argmax_ids: IntArray
+    """Shape [w], each one's own next token."""
+    argmax_bytes: tuple[bytes, ...]
+    margins: FloatArray
+    """Shape [w], p₁ - p₂."""
+    end: WalkEnd
+
+    @property
+    def accepted(self) -> bool:
+        return self.end is WalkEnd.VERIFIED
+
+
+@dataclass(frozen=True, slots=True)
+class TreeAccepted:
+    """How a tree's pass ended; a `TokenEmitted` for each of its tokens follows."""
+
+    run: int
+    token: int
+    accepted: IntArray
+    """Shape [τ - 1], draft nodes stepped to, in order."""
+    bonus_id: int
+    """The final argmax, always exactly one."""
+    exit_layer: int
+    """Layers run, 1…L."""
+    rows_checked: int
+    """Nodes whose full logits were computed over the pass, the last layer's included."""
+
+    @property
+    def acceptance_length(self) -> int:
+        """τ, tokens that the pass emits."""
+        return len(self.accepted) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +338,10 @@ Event = (
     | ScheduleChosen
     | LayerRun
     | Verified
+    | TreeDrafted
+    | TreeLayerRun
+    | TreeVerified
+    | TreeAccepted
     | Audited
     | TokenEmitted
     | KVUpdated

@@ -25,8 +25,27 @@ from core.trace.events import (
     RunStarted,
     ScheduleChosen,
     TokenEmitted,
+    TreeAccepted,
+    TreeDrafted,
+    TreeLayerRun,
+    TreeVerified,
     Verified,
 )
+
+
+@dataclass(slots=True)
+class TreePass:
+    """All that is known of one target pass over a token tree."""
+
+    drafted: TreeDrafted
+    layers: dict[int, TreeLayerRun] = field(default_factory=dict)
+    verified: dict[int, TreeVerified] = field(default_factory=dict)
+    accepted: TreeAccepted | None = None
+
+    @property
+    def nodes_by_token(self) -> list[int]:
+        """The node after which each emitted token comes, the root first; empty while the pass runs."""
+        return [0, *map(int, self.accepted.accepted)] if self.accepted else []
 
 
 @dataclass(slots=True)
@@ -50,7 +69,10 @@ class TokenRecord:
     audit: Audited | None = None
     """What every layer would have said; only where the run was recorded in audit depth."""
     kv: KVUpdated | None = None
+    """Of the position that was fed in; in a tree's pass, of the node after which the token comes."""
     emitted: TokenEmitted | None = None
+    tree: TreePass | None = None
+    """The pass that the token came from, shared by all its tokens; None without a tree."""
 
     def __post_init__(self) -> None:
         self.features = np.full((self.depth, 0), np.nan, np.float32)
@@ -138,6 +160,15 @@ class Trace:
                 self._record(event.token).add_layer(event)
             case Verified():
                 self._record(event.token).verified[event.layer] = event
+            case TreeDrafted():
+                self._record(event.token).tree = TreePass(event)
+            case TreeLayerRun():
+                self._record(event.token).layers_run = event.layer + 1
+                self._tree(event.token).layers[event.layer] = event
+            case TreeVerified():
+                self._tree(event.token).verified[event.layer] = event
+            case TreeAccepted():
+                self._tree(event.token).accepted = event
             case Audited():
                 self._record(event.token).audit = event
             case TokenEmitted():
@@ -151,7 +182,18 @@ class Trace:
             case _:
                 assert_never(event)
 
+    def _tree(self, token: int) -> TreePass:
+        tree = self._record(token).tree
+        assert tree is not None, "a tree's events follow its TreeDrafted"
+        return tree
+
     def _record(self, token: int) -> TokenRecord:
         while len(self.records) <= token:
-            self.records.append(TokenRecord(len(self.records), self.depth))
+            self.records.append(TokenRecord(len(self.records), self.depth, tree=self._tree_around(len(self.records))))
         return self.records[token]
+
+    def _tree_around(self, token: int) -> TreePass | None:
+        """The tree of the token before, where its pass emits this one too."""
+        tree = self.records[token - 1].tree if token else None
+        accepted = tree.accepted if tree else None
+        return tree if accepted and token < accepted.token + accepted.acceptance_length else None
