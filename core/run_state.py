@@ -1,0 +1,103 @@
+"""What a run carries from pass to pass, and what every kind of pass does with it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from core.config import RunSettings
+from core.context import Context
+from core.exits.parts import TrainedParts
+from core.exits.scheduling import Schedule
+from core.model.loading import LoadedModel
+from core.sampling import Choice, Chooser
+from core.stopwatch import Clock, Stopwatch
+from core.trace.events import Event, ExitReason, ScheduleChosen, TokenEmitted
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What to generate, and how."""
+
+    prompt: str
+    settings: RunSettings
+    run: int = 0
+    """Number that the run's events carry."""
+
+
+class Stopped(BaseException):
+    """The stop event was set; no Exception, so that a policy of the user's own that catches all lets it pass."""
+
+
+class Pass(Protocol):
+    """One pass of the target model after another: of one token each, or of a tree."""
+
+    def feed(self, ids: Tensor, normed: Tensor) -> None:
+        """Take in the prompt's tokens ids [n] with the normed states [n, d] of the positions before them."""
+
+    def events(self) -> Iterator[Event]:
+        """Feed the newest token and emit what follows it: one pass."""
+
+
+class RunState:
+    """One run: what it runs on, and what it has emitted so far."""
+
+    def __init__(
+        self,
+        model: LoadedModel,
+        parts: TrainedParts | None,
+        request: RunRequest,
+        context: Context,
+        stop: threading.Event,
+        clock: Clock,
+    ) -> None:
+        self.model, self.parts, self.request, self.context, self.stop = model, parts, request, context, stop
+        self.settings, self.run, self.tokenizer, self.decoder = (
+            request.settings,
+            request.run,
+            model.tokenizer,
+            model.decoder,
+        )
+        self.chooser = Chooser(request.settings.sampling)
+        self.watch = Stopwatch(clock)
+        self.feature = torch.empty(0)
+        """norm(h) of the position that emitted the newest token, shape [d]."""
+        self.newest = -1
+        """The newest token's id."""
+        self.emitted = 0
+        """How many tokens have been emitted: the number of the next one."""
+        self.text = b""
+
+    def check_stop(self) -> None:
+        """Raises `Stopped` once the stop event is set."""
+        if self.stop.is_set():
+            raise Stopped
+
+    def choose(self, normed: Tensor) -> Choice:
+        """The token that a normed hidden state [d] gives."""
+        return self.chooser.choose(self.decoder.logits(normed[None])[0], self.context.length)
+
+    def emit(self, token_id: int, exit_layer: int, reason: ExitReason) -> TokenEmitted:
+        """Add a token to what the run has emitted."""
+        token, text, special = self.emitted, self.tokenizer.token_bytes(token_id), self.tokenizer.is_special(token_id)
+        self.newest = token_id
+        self.emitted += 1
+        self.text += b"" if special else text
+        return TokenEmitted(self.run, token, token_id, text, special, exit_layer, reason, self.watch.lap())
+
+    def schedule_event(self, schedule: Schedule) -> ScheduleChosen:
+        """A pass's active set, told for the next token."""
+        return ScheduleChosen(
+            self.run,
+            self.emitted,
+            schedule.active,
+            schedule.offline,
+            schedule.counters,
+            schedule.ring_layers,
+            schedule.ring_tokens,
+        )

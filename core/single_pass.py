@@ -1,0 +1,159 @@
+"""A pass that feeds one token and emits one.
+
+What varies between policies comes in as a strategy object (`core.exits.policies`); what happens goes out as events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.config import CANDIDATES, Record
+from core.drafting.chain import ChainDrafter
+from core.drafting.head import Draft
+from core.exits.audit import audit
+from core.exits.policies import ExitPolicy, PassView
+from core.exits.scheduling import Schedule
+from core.run_state import RunState
+from core.sampling import Choice
+from core.trace.events import Audited, DraftProposed, Event, ExitReason, KVUpdated, LayerRun, Verified
+
+NAN = float("nan")
+
+
+class SinglePass:
+    """A `core.run_state.Pass` of one token."""
+
+    def __init__(self, state: RunState, policy: ExitPolicy) -> None:
+        self._state, self._policy = state, policy
+        self._decoder, self._context, self._watch = state.decoder, state.context, state.watch
+        parts, capacity = state.parts, state.context.cache.capacity
+        self._drafter = ChainDrafter(parts.drafter, capacity) if parts and policy.drafts else None
+
+    def feed(self, ids: Tensor, normed: Tensor) -> None:
+        """Take in the prompt's tokens ids [n] with the normed states [n, d] of the positions before them."""
+        if self._drafter:
+            with self._watch("draft"):
+                self._drafter.feed(ids, normed)
+
+    def events(self) -> Iterator[Event]:
+        """Feed the newest token and emit the next one."""
+        draft = self._propose()
+        if draft:
+            yield self._draft_event(draft)
+        self._context.begin(self._state.newest)
+        leaving: _Leaving | None = None
+        hidden: list[Tensor] = []
+        view = PassView(self._decoder, self._state.choose, lambda: self._finish(hidden))
+        with self._watch("predictor"):
+            schedule = self._policy.begin(view, draft)
+        if schedule:
+            yield self._state.schedule_event(schedule)
+        for layer in range(self._decoder.config.depth):
+            hidden.append(self._run_layer(layer))
+            event, choice = self._look(layer, hidden[-1])
+            yield event
+            if event.proposed and choice is None and draft:
+                verdict = self._verify(layer, hidden[-1], draft)
+                yield verdict
+                leaving = _Leaving(verdict.argmax_id, ExitReason.VERIFIED) if verdict.accepted else None
+            elif event.proposed and choice:
+                leaving = _Leaving(choice.token_id, ExitReason.RULE)
+            if leaving:
+                break
+        self._state.feature = self._decoder.norm(hidden[-1])
+        if leaving is None:
+            with self._watch("verification"):
+                leaving = _Leaving(self._state.choose(self._state.feature).token_id, ExitReason.LAST_LAYER)
+        if self._state.settings.record is Record.AUDIT:
+            with self._watch("recording"):
+                audited = self._audit(hidden, draft, schedule)
+            yield audited
+        yield self._end(len(hidden))
+        yield self._state.emit(leaving.token_id, len(hidden), leaving.reason)
+
+    def _run_layer(self, layer: int) -> Tensor:
+        self._state.check_stop()
+        with self._watch.shared("layers", "recompute", lambda: self._context.share_of_waiting):
+            return self._context.run(layer)
+
+    def _finish(self, hidden: list[Tensor]) -> list[Tensor]:
+        """The fed token's states [d] after all L layers, those beyond `hidden` run on the side."""
+        states = list(hidden)
+        for state in self._context.finish(len(hidden)):
+            self._state.check_stop()
+            states.append(state)
+        return states
+
+    def _look(self, layer: int, hidden: Tensor) -> tuple[LayerRun, Choice | None]:
+        run, token = self._state.run, self._state.emitted
+        if layer == self._decoder.config.depth - 1:
+            return LayerRun(run, token, layer, None, NAN, False), None
+        with self._watch("predictor"):
+            look = self._policy.look(layer, hidden)
+        if look is None:
+            return LayerRun(run, token, layer, None, NAN, False), None
+        return LayerRun(run, token, layer, look.features, look.score, look.proposed), look.choice
+
+    def _end(self, layers_run: int) -> KVUpdated:
+        token = self._state.emitted
+        with self._watch("recompute"):
+            self._context.end(layers_run)
+        self._policy.record(token, layers_run - 1)
+        recomputed = np.array(self._context.recomputed, np.int64)
+        return KVUpdated(self._state.run, token, self._context.length - 1, layers_run, recomputed)
+
+    def _propose(self) -> Draft | None:
+        if self._drafter is None:
+            return None
+        with self._watch("draft"):
+            newest = torch.tensor([self._state.newest], device=self._decoder.device)
+            return self._drafter.propose(newest, self._state.feature, CANDIDATES)
+
+    def _verify(self, layer: int, hidden: Tensor, draft: Draft) -> Verified:
+        state = self._state
+        with self._watch("verification"):
+            choice = state.choose(self._decoder.norm(hidden))
+            at = (draft.ids == choice.token_id).nonzero()
+        rank = int(at[0, 0]) if len(at) else -1
+        text = state.tokenizer.token_bytes(choice.token_id)
+        return Verified(state.run, state.emitted, layer, choice.token_id, text, rank, choice.margin)
+
+    def _audit(self, hidden: list[Tensor], draft: Draft | None, schedule: Schedule | None) -> Audited:
+        state = self._state
+        found = audit(
+            self._decoder,
+            self._finish(hidden),
+            lambda logits: state.chooser.choose_rows(logits, self._context.length),
+            draft,
+            schedule.active if schedule else None,
+            state.parts.predictors if state.parts else None,
+        )
+        texts = tuple(state.tokenizer.token_bytes(int(token_id)) for token_id in found.token_ids)
+        return Audited(
+            state.run,
+            state.emitted,
+            found.token_ids,
+            texts,
+            found.margins,
+            found.candidate_logits,
+            found.candidate_probabilities,
+            found.scores,
+        )
+
+    def _draft_event(self, draft: Draft) -> DraftProposed:
+        state, ids = self._state, draft.ids.cpu().numpy()
+        texts = tuple(state.tokenizer.token_bytes(int(i)) for i in ids)
+        return DraftProposed(state.run, state.emitted, ids, texts, draft.probabilities.cpu().numpy())
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaving:
+    """How a pass ends."""
+
+    token_id: int
+    reason: ExitReason
