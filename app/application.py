@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from app.loader import calm_collector
+from app.calm import calm_collector
 from app.screen import require_screen
 
 if TYPE_CHECKING:

@@ -5,27 +5,22 @@ The window's worker and the command line both load through here, so that they ru
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from app.calm import calm_collector, load_library, take_short_turns
 from core.config import DEFAULT_MODEL, DType, RunSettings
 from core.errors import UserError
 from core.progress import Progress, Report, check
-from core.trace.events import Event, IntArray, ModelInfo
 
 if TYPE_CHECKING:
     from core.exits.parts import TrainedParts
     from core.model.loading import LoadedModel
-
-SWITCH_INTERVAL = 0.0005
-"""Seconds after which Python's threads take turns; the default of 5 ms lets pure-Python stretches stall the window."""
+    from core.trace.events import Event, IntArray, ModelInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,26 +114,11 @@ def load_engine(request: ModelRequest, report: Report, cancel: threading.Event) 
         return _load(folder, request, report, cancel)
 
 
-@contextmanager
-def calm_collector() -> Iterator[None]:
-    """Keep the garbage collector off while many objects are made that stay, and exempt them from it afterwards.
-
-    A full collection over torch's and transformers' objects stalls every thread for more than 100 ms.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if was_on:
-            gc.enable()
-
-
 def _import_engine() -> None:
     # Read when torch's thread pool starts: spinning threads on a busy machine slow everything down up to 70 times.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    sys.setswitchinterval(SWITCH_INTERVAL)
+    take_short_turns()
+    load_library("torch", "libtorch_cpu.so")
     import core.engine
     import core.exits.parts
     import core.model.loading  # noqa: F401 - imported for their cost, which is to be paid here

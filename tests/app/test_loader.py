@@ -13,7 +13,7 @@ from time import perf_counter
 
 import pytest
 
-from app.loader import LoadedEngine, ModelMissing, ModelRequest, calm_collector, load_engine
+from app.loader import LoadedEngine, ModelMissing, ModelRequest, load_engine
 from core.config import DEFAULT_MODEL, DType, Policy, RunSettings
 from core.errors import UserError
 from core.progress import Cancelled, Progress, quiet
@@ -118,14 +118,3 @@ def test_that_a_model_that_is_let_go_of_frees_its_weights_although_the_collector
     assert decoder() is not None
     del loaded
     assert decoder() is None
-
-
-@pytest.mark.parametrize("was_on", [True, False])
-def test_that_the_collector_rests_inside_and_is_as_before_afterwards(was_on: bool) -> None:
-    try:
-        (gc.enable if was_on else gc.disable)()
-        with calm_collector():
-            assert not gc.isenabled()
-        assert gc.isenabled() is was_on
-    finally:
-        gc.enable()
