@@ -29,13 +29,14 @@ from core.model.decoder import Decoder
 from core.model.loading import LoadedModel
 from core.progress import Progress, Report, check
 from core.trace.events import BoolArray, FloatArray
-from core.training.data import Answers, Key, write_answers
+from core.training.data import Answers, Key
+from core.training.data_stage import write_answers
 from core.training.options import Stage, TrainOptions
-from core.training.prompts import Prompt, Split, digest
+from core.training.prompts import Prompt, Use, digest
 from core.training.workspace import Workspace
 
-MOST = {Split.TRAIN: 4000, Split.TEST: 1500}
-"""Tokens of each split that are looked at; two numbers a layer are learned from few, and each costs L heads."""
+MOST = {Use.TRAIN: 4000, Use.TEST: 1500}
+"""Tokens of each use that are looked at; two numbers a layer are learned from few, and each costs L heads."""
 OWN = ".adainfer"
 """Ends the name of the folder for answers that only this stage needs."""
 ROWS = 256
@@ -80,8 +81,8 @@ def train_adainfer(
         )
     work = _workspace(prompts, options, folder)
     answers = write_answers(model, prompts, options, work, report, cancel)
-    heard = {split: listen(model.decoder, answers, split, options.seed, report, cancel) for split in MOST}
-    adainfer = fit(heard[Split.TRAIN], report, cancel)
+    heard = {use: listen(model.decoder, answers, use, options.seed, report, cancel) for use in MOST}
+    adainfer = fit(heard[Use.TRAIN], report, cancel)
     save_adainfer(source, folder, adainfer, _card(adainfer, heard))
     if work.folder.name.endswith(OWN):
         shutil.rmtree(work.folder, ignore_errors=True)
@@ -118,27 +119,27 @@ def require_libraries() -> None:
 
 @torch.inference_mode()
 def listen(
-    decoder: Decoder, answers: Answers, split: Split, seed: int, report: Report, cancel: threading.Event | None
+    decoder: Decoder, answers: Answers, use: Use, seed: int, report: Report, cancel: threading.Event | None
 ) -> Sayings:
-    """What each layer said of up to `MOST` tokens of the split's greedy answers.
+    """What each layer said of up to `MOST` tokens of the greedy answers.
 
     Raises:
         Cancelled: `cancel` was set.
-        UserError: no answer of this split has its layers kept.
+        UserError: no answer of this use has its layers kept.
     """
     features, labels, tokens = [], [], 0
-    for key in _shuffled([key for key in answers.of(split) if answers.has(key, "layers")], seed):
-        if tokens >= MOST[split]:
+    for key in _shuffled(answers.kept_of(use), seed):
+        if tokens >= MOST[use]:
             break
         check(cancel)
-        report(Progress("Asking every layer", tokens, MOST[split], "tokens"))
+        report(Progress("Asking every layer", tokens, MOST[use], "tokens"))
         layers, kept = answers.read(key, "layers"), answers.read(key, "kept").long()
         said, numbers = _read(decoder, layers)
         features.append(numbers)
         labels.append(said == answers.read(key, "ids")[kept].long().numpy()[:, None])
         tokens += len(kept)
     if not tokens:
-        raise UserError(f"No answer to the {split} prompts has its layers kept; give more minutes.")
+        raise UserError(f"No answer to the {use} prompts has its layers kept; give more minutes.")
     return Sayings(np.concatenate(features), np.concatenate(labels))
 
 
@@ -147,10 +148,10 @@ def _shuffled(keys: Sequence[Key], seed: int) -> list[Key]:
 
 
 def _read(decoder: Decoder, layers: Tensor) -> tuple[np.ndarray[Any, np.dtype[np.int64]], FloatArray]:
-    """Each layer's argmax [n, L-1], and its gap and top [n, L-1, 2], from normed hidden states [n, L-1, d]."""
+    """Each layer's argmax [n, L-1], and its gap and top [n, L-1, 2], from hidden states [n, L-1, d]."""
     said, numbers = [], []
     for rows in torch.split(layers.flatten(0, 1), ROWS):
-        logits = decoder.logits(rows.to(decoder.device, decoder.dtype)).float()
+        logits = decoder.logits(decoder.norm(rows.to(decoder.device, decoder.dtype))).float()
         best = logits.topk(2)
         p = (best.values - logits.logsumexp(-1, keepdim=True)).exp()
         said.append(best.indices[:, 0].cpu())
@@ -235,10 +236,10 @@ def items(sequence: Doubles) -> list[dict[str, float]]:
     ]
 
 
-def _card(adainfer: AdaInferParts, heard: dict[Split, Sayings]) -> dict[str, Any]:
-    test = heard[Split.TEST]
+def _card(adainfer: AdaInferParts, heard: dict[Use, Sayings]) -> dict[str, Any]:
+    test = heard[Use.TEST]
     return {
-        "tokens": len(heard[Split.TRAIN].labels),
+        "tokens": len(heard[Use.TRAIN].labels),
         "held_out_tokens": len(test.labels),
         "svm": quality(adainfer.svm(), test),
         "crf": quality(adainfer.crf(), test),

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from core.drafting.head import DraftHead
-from core.training import data, drafter, predictors
+from core.training import drafter, jobs, predictors
 from core.training.data import Answers
 from core.training.examples import CONTEXT, read_examples
 from core.training.options import TrainOptions
-from core.training.prompts import Prompt, Split, digest
+from core.training.prompts import WRITTEN, Prompt, Use, digest
 from core.training.quality import DrafterQuality, draft_ranks
 from core.version import version
 
@@ -60,22 +60,23 @@ def versions() -> dict[str, str]:
 
 
 def data_facts(answers: Answers) -> dict[str, Any]:
-    """What was learned from: prompts and tokens of each split, and a hash over prompts and answers."""
+    """What was learned from: prompts and tokens of each use, and a hash over prompts and answers."""
     content = hashlib.sha256(digest(answers.prompts).encode())
-    tokens = dict.fromkeys(Split, 0)
+    tokens = dict.fromkeys(Use, 0)
     for key in answers.keys:
         ids = answers.read(key, "ids")
         content.update(f"{answers.prompts[key.prompt].text}\0{key.sample}\0".encode() + ids.numpy().tobytes())
-        tokens[answers.prompts[key.prompt].split] += len(ids)
+        tokens[answers.prompts[key.prompt].use] += len(ids)
     return {
         "sha256": content.hexdigest(),
         "prompts": _count(answers.prompts),
-        "answered": {split.value: len({key.prompt for key in answers.of(split)}) for split in Split},
-        "answers": {split.value: len(answers.of(split)) for split in Split},
-        "answer_tokens": {split.value: tokens[split] for split in Split},
-        "longest_prompt": data.LONGEST,
-        "answer_limit": data.LIMIT,
-        "temperature_of_samples": data.TEMPERATURE,
+        "answered": {use.value: len({key.prompt for key in answers.of(use)}) for use in Use},
+        "answers": {use.value: len(answers.of(use)) for use in Use},
+        "answer_tokens": {use.value: tokens[use] for use in Use},
+        "written_by_the_model": sum(prompt.category == WRITTEN for prompt in answers.prompts),
+        "longest_prompt": jobs.LONGEST,
+        "answer_limit": jobs.LIMIT,
+        "temperature_of_samples": jobs.TEMPERATURE,
     }
 
 
@@ -98,7 +99,7 @@ def drafter_recipe() -> dict[str, Any]:
 def drafter_table(head: DraftHead, answers: Answers) -> dict[str, Any]:
     """Top-1 and top-4 on the greedy answers to test prompts, overall and for each category."""
     ranks: dict[str, list[Any]] = {}
-    for example in read_examples(answers, [key for key in answers.of(Split.TEST) if key.sample == 0]):
+    for example in read_examples(answers, answers.greedy_of(Use.TEST)):
         category = answers.prompts[example.key.prompt].category
         ranks.setdefault(category, []).append(draft_ranks(head, example))
     table = {category: np.concatenate(found) for category, found in sorted(ranks.items())}
@@ -108,4 +109,4 @@ def drafter_table(head: DraftHead, answers: Answers) -> dict[str, Any]:
 
 
 def _count(prompts: Sequence[Prompt]) -> dict[str, int]:
-    return {split.value: sum(prompt.split is split for prompt in prompts) for split in Split}
+    return {use.value: sum(prompt.use is use for prompt in prompts) for use in Use}

@@ -25,7 +25,7 @@ from core.training.data import Answers, Key
 from core.training.distil import Columns, Vocabulary, distil, token_mass
 from core.training.examples import Example, batches, padded, read_examples
 from core.training.options import Stage, TrainOptions
-from core.training.prompts import Split
+from core.training.prompts import Use
 from core.training.quality import DrafterQuality, drafter_quality
 from core.training.workspace import Timer, Workspace
 
@@ -154,7 +154,7 @@ def train_drafter(
 ) -> DraftHead:
     """Train on all training prompts until the stage's time is over; raises as `fit_drafter`."""
     seconds = options.seconds(Stage.DRAFTER)
-    whole = Assignment("the drafter", Stage.DRAFTER, "", answers.of(Split.TRAIN), seconds)
+    whole = Assignment("the drafter", Stage.DRAFTER, "", answers.of(Use.TRAIN), seconds)
     return fit_drafter(model, answers, whole, options.seed, work, report, cancel)
 
 
@@ -216,7 +216,7 @@ class _Loop:
         self._training, self._work, self._report, self._cancel = training, work, report, cancel
         self._assignment = assignment
         self._examples = read_examples(answers, assignment.keys)
-        self._tune = _up_to(read_examples(answers, [key for key in answers.of(Split.TUNE) if key.sample == 0]))
+        self._tune = _up_to(read_examples(answers, answers.greedy_of(Use.TUNE)))
         self._vocabulary = _vocabulary(training, self._examples)
         self._random = torch.Generator().manual_seed(training.seed + training.course.step)
         self._timer = Timer(training.course.seconds, assignment.seconds)

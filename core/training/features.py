@@ -25,7 +25,7 @@ from core.trace.events import BoolArray, FloatArray, IntArray
 from core.training.data import Answers, Key
 from core.training.examples import read_examples
 from core.training.options import Stage
-from core.training.prompts import Split
+from core.training.prompts import Use
 from core.training.quality import draft_candidates
 from core.training.workspace import Timer, Workspace
 
@@ -142,7 +142,9 @@ class Argmaxes:
     @torch.no_grad()
     def _argmax(self, layers: Tensor) -> Tensor:
         flat = layers.flatten(0, 1)
-        blocks = [flat[at : at + BLOCK].to(self._decoder.dtype) for at in range(0, len(flat), BLOCK)]
+        blocks = [
+            self._decoder.norm(flat[at : at + BLOCK].to(self._decoder.dtype)) for at in range(0, len(flat), BLOCK)
+        ]
         chosen = [self._decoder.logits(block).argmax(-1).int() for block in blocks]
         return torch.cat(chosen).view(layers.shape[:2]) if chosen else torch.zeros(layers.shape[:2], dtype=torch.int32)
 
@@ -168,23 +170,22 @@ class Argmaxes:
 
 
 def _is_watched(answers: Answers, key: Key) -> bool:
-    """Predictors learn from fold 1 of the training prompts, see `core.training.predictor_stage`."""
-    prompt = answers.prompts[key.prompt]
-    return prompt.split is not Split.TRAIN or prompt.fold == 1
+    """Predictors learn from the reserved training prompts, see `core.training.prompts.Use`."""
+    return answers.prompts[key.prompt].use is not Use.TRAIN
 
 
 def _part(answers: Answers, key: Key) -> str:
-    return "train" if answers.prompts[key.prompt].split is Split.TRAIN else "held out"
+    return "train" if answers.prompts[key.prompt].use is Use.RESERVED else "held out"
 
 
 def _argmax_file(answers_file: str) -> str:
     return answers_file.replace("answers-", "argmax-")
 
 
-def layer_views(head: DraftHead, answers: Answers, argmaxes: Argmaxes, split: Split, report: Report) -> LayerViews:
-    """The watched tokens of this split's greedy answers, with this drafter's candidates."""
+def layer_views(head: DraftHead, answers: Answers, argmaxes: Argmaxes, use: Use, report: Report) -> LayerViews:
+    """The watched tokens of this use's greedy answers, with this drafter's candidates."""
     found = argmaxes.load()
-    keys = [key for key in answers.of(split) if key.name("argmax") in found]
+    keys = [key for key in answers.of(use) if key.name("argmax") in found]
     parts = []
     for done, key in enumerate(keys):
         parts.append(_views(head, answers, key, found[key.name("argmax")].numpy(), argmaxes.stride(key)))
@@ -200,7 +201,7 @@ def _views(head: DraftHead, answers: Answers, key: Key, argmax: IntArray, stride
     at = answers.read(key, "kept").numpy()[::stride]
     candidates = draft_candidates(head, examples[0])[at - 1]
     final = answers.read(key, "ids").numpy()[at]
-    states = answers.read(key, "layers")[::stride].to(head.decoder.dtype)
+    states = head.decoder.norm(answers.read(key, "layers")[::stride].to(head.decoder.dtype))
     rows = head.decoder.head_weight[torch.from_numpy(candidates)]
     logits = torch.einsum("nld,nkd->nlk", states, rows).float().numpy()
     return LayerViews(

@@ -10,21 +10,41 @@ from core.errors import UserError
 
 
 class Stage(StrEnum):
-    """The steps of the recipe, each built on the one before."""
+    """The steps of the recipe, each built on those before."""
 
     DATA = "data"
+    """Answers of the target."""
     DRAFTER = "drafter"
+    HEAD = "head"
+    """The drafter's low-rank LM head."""
+    LENS = "lens"
+    """The correction of each layer's state before the LM head."""
     PREDICTORS = "predictors"
     PROFILE = "profile"
-    ALL = "all"
-    """The four above."""
+    """How often tokens exit at each layer."""
     ADAINFER = "adainfer"
-    """The baseline's classifiers, added to parts that are there; the drafter and predictors do not depend on them."""
+    """The baseline's classifiers, added to parts that are there; nothing else depends on them."""
+    TUNE = "tune"
+    """The operating point."""
+    ALL = "all"
+    """All of them in this order."""
 
 
-STEPS = (Stage.DATA, Stage.DRAFTER, Stage.PREDICTORS, Stage.PROFILE)
+STEPS = tuple(stage for stage in Stage if stage is not Stage.ALL)
 
-SHARES = {Stage.DATA: 0.26, Stage.DRAFTER: 0.38, Stage.PREDICTORS: 0.30, Stage.PROFILE: 0.06}
+MINUTES = {
+    Stage.DATA: 22,
+    Stage.DRAFTER: 40,
+    Stage.HEAD: 6,
+    Stage.LENS: 8,
+    Stage.PREDICTORS: 5,
+    Stage.PROFILE: 3,
+    Stage.ADAINFER: 3,
+    Stage.TUNE: 5,
+}
+"""What each stage takes of the whole recipe as the default model's parts are made."""
+
+SHARES = {stage: minutes / sum(MINUTES.values()) for stage, minutes in MINUTES.items()}
 """Each stage's part of the budget."""
 
 
@@ -39,7 +59,7 @@ class TrainOptions:
     out: Path | None = None
     """Folder for the parts; None is a folder of the model's name among the user's parts."""
     budget_minutes: float = 12.0
-    """About how long the four stages may take together; what they reach depends on it."""
+    """About how long all stages may take together; what they reach depends on it."""
     seed: int = 0
     resume: bool = False
     """Go on from what an interrupted run left beside `out`; otherwise that is thrown away."""

@@ -28,7 +28,7 @@ from core.training.features import Argmaxes, LayerViews, draw_schedules, layer_v
 from core.training.frontier import Point, frontier, recommended
 from core.training.options import Stage, TrainOptions
 from core.training.predictors import EPOCHS, fit_bank, scores_of
-from core.training.prompts import Split
+from core.training.prompts import Use
 from core.training.workspace import Timer, Workspace
 
 SHARES = {"second drafter": 0.45, "argmax": 0.35, "bank": 0.1}
@@ -67,8 +67,8 @@ def train_predictors(
     second = _second_drafter(model, answers, options, work, report, cancel)
     argmaxes = Argmaxes(head.decoder, answers, work, SHARES["argmax"] * seconds)
     argmaxes.work_out(report, cancel)
-    train = layer_views(second, answers, argmaxes, Split.TRAIN, report)
-    tune, test = (layer_views(head, answers, argmaxes, split, report) for split in (Split.TUNE, Split.TEST))
+    train = layer_views(second, answers, argmaxes, Use.RESERVED, report)
+    tune, test = (layer_views(head, answers, argmaxes, use, report) for use in (Use.TUNE, Use.TEST))
     if not (len(train) and len(tune) and len(test)):
         raise UserError("Too few answers have been written to train predictors on; give more minutes or prompts.")
     banks = _banks(train, options, SHARES["bank"] * seconds, work, report, cancel)
@@ -117,7 +117,7 @@ def _second_drafter(
     report: Report,
     cancel: threading.Event | None,
 ) -> DraftHead:
-    keys = [key for key in answers.of(Split.TRAIN) if answers.prompts[key.prompt].fold == 0]
+    keys = answers.of(Use.TRAIN)
     seconds = SHARES["second drafter"] * options.seconds(Stage.PREDICTORS)
     assignment = Assignment("a second drafter, for the predictors", Stage.PREDICTORS, "second-", keys, seconds)
     return fit_drafter(model, answers, assignment, options.seed + 1, work, report, cancel)

@@ -22,6 +22,12 @@ HELD_OUT = 0.1
 
 FEWEST = 4
 
+RESERVED = 8
+"""One of so many training prompts is kept from the drafter."""
+
+WRITTEN = "self"
+"""Category of the prompts that the model wrote."""
+
 
 class Split(StrEnum):
     """What a prompt may be used for."""
@@ -33,16 +39,32 @@ class Split(StrEnum):
     """Nothing but the figures that are reported."""
 
 
+class Use(StrEnum):
+    """What learns from the answers to a prompt."""
+
+    TRAIN = "train"
+    """The drafter, and what sees no drafter's candidates."""
+    RESERVED = "reserved"
+    """Predictors: these training prompts are kept from the drafter, so that its candidates are no better here than on
+    a user's."""
+    TUNE = "tune"
+    TEST = "test"
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One line of a prompt file."""
+    """One line of a prompt file, or what the model wrote in its place."""
 
     id: str
     category: str
     text: str
     split: Split
-    fold: int = 0
-    """Of the training prompts, half are in fold 1: predictors learn from a drafter that has not seen these."""
+    reserved: bool = False
+    """Whether a training prompt is kept from the drafter."""
+
+    @property
+    def use(self) -> Use:
+        return Use.RESERVED if self.reserved else Use(self.split)
 
 
 def read_prompts(files: Sequence[Path]) -> list[Prompt]:
@@ -66,8 +88,13 @@ def read_prompts(files: Sequence[Path]) -> list[Prompt]:
         )
     splits = split_texts({text: category for text, (_, category) in rows.items()})
     training = sorted((text for text, split in splits.items() if split is Split.TRAIN), key=_hash)
-    folds = {text: place % 2 for place, text in enumerate(training)}
-    return [Prompt(id_, category, text, splits[text], folds.get(text, 0)) for text, (id_, category) in rows.items()]
+    reserved = set(training[: max(1, len(training) // RESERVED)])
+    return [Prompt(id_, category, text, splits[text], text in reserved) for text, (id_, category) in rows.items()]
+
+
+def written_prompt(number: int, text: str) -> Prompt:
+    """A training prompt that the model wrote, the `number`-th of them."""
+    return Prompt(f"{WRITTEN}-{number}", WRITTEN, text, Split.TRAIN, int(_hash(text), 16) % RESERVED == 0)
 
 
 def split_texts(categories: dict[str, str]) -> dict[str, Split]:

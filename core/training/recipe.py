@@ -17,7 +17,8 @@ from core.model.store import ModelStore
 from core.progress import Report, check, quiet
 from core.training.adainfer import train_adainfer
 from core.training.card import make_card
-from core.training.data import Answers, write_answers
+from core.training.data import Answers
+from core.training.data_stage import write_answers
 from core.training.drafter import best_head, drafter_facts, train_drafter
 from core.training.options import Stage, TrainOptions
 from core.training.predictor_stage import load_predictors, train_predictors
@@ -32,7 +33,7 @@ STORED = torch.float16
 
 
 def train(options: TrainOptions, report: Report = quiet, cancel: threading.Event | None = None) -> Path:
-    """Run the wanted stages, in float32, and save the parts once all four have been run.
+    """Run the wanted stages, in float32, and save the parts once all have been run.
 
     What a stage makes lies in a folder beside the parts, named like them with `.training` added; later stages, and
     `resume`, build on it.
@@ -56,7 +57,7 @@ def train(options: TrainOptions, report: Report = quiet, cancel: threading.Event
     for step in options.steps:
         run.run(step)
         check(cancel)
-    if options.steps[-1] is not Stage.PROFILE:
+    if options.stage not in (Stage.PROFILE, Stage.ALL):
         return run.work.folder
     save_parts(out, run.parts(), drafter_dtype=STORED)
     return out
@@ -86,7 +87,7 @@ class _Training:
         elif stage is Stage.PREDICTORS:
             arguments = self._answers(), self.options, self.work, self._report, self._cancel
             train_predictors(self.model, self._head(), *arguments)
-        else:
+        elif stage is Stage.PROFILE:
             self._profile()
 
     def parts(self) -> TrainedParts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,26 @@ class Workspace:
         except (OSError, ValueError) as error:
             raise _damaged(path) from error
         return dict(values)
+
+    def save_lines(self, stage: Stage, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write plain values, an object a line."""
+        with self._written(stage, name) as partial:
+            text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            partial.write_text(text, encoding="utf-8", newline="\n")
+
+    def load_lines(self, stage: Stage, name: str) -> list[dict[str, Any]]:
+        """What `save_lines` wrote; nothing where there is no file.
+
+        Raises:
+            UserError: the file is damaged.
+        """
+        path = self.path(stage, name)
+        try:
+            return [dict(json.loads(line)) for line in path.read_text(encoding="utf-8").split("\n") if line]
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError, TypeError) as error:
+            raise _damaged(path) from error
 
     def save_tensors(self, stage: Stage, name: str, tensors: Mapping[str, Tensor]) -> None:
         """Write tensors."""

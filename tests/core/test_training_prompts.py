@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UserError
-from core.training.prompts import Prompt, Split, digest, read_prompts, split_texts
+from core.training.prompts import Prompt, Split, Use, digest, read_prompts, split_texts, written_prompt
 
 
 def write(path: Path, *prompts: str, category: str = "talk") -> Path:
@@ -88,8 +88,15 @@ def test_that_a_missing_prompt_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [4, 12, 40])
-def test_that_predictors_have_half_of_the_training_prompts_to_themselves(tmp_path: Path, count: int) -> None:
+def test_that_predictors_have_an_eighth_of_the_training_prompts_to_themselves(tmp_path: Path, count: int) -> None:
     found = read_prompts([write(tmp_path / "a.jsonl", *(f"question {i}" for i in range(count)))])
-    folds = [prompt.fold for prompt in found if prompt.split is Split.TRAIN]
-    assert sum(folds) == len(folds) // 2
-    assert not any(prompt.fold for prompt in found if prompt.split is not Split.TRAIN)
+    uses = [prompt.use for prompt in found if prompt.split is Split.TRAIN]
+    assert uses.count(Use.RESERVED) == max(1, len(uses) // 8)
+    assert set(uses) == {Use.TRAIN, Use.RESERVED}
+    assert not any(prompt.reserved for prompt in found if prompt.split is not Split.TRAIN)
+
+
+def test_that_an_eighth_of_what_the_model_writes_is_for_predictors_whatever_comes_before() -> None:
+    prompts = [written_prompt(number, f"tell me of {number}") for number in range(400)]
+    assert 30 < sum(prompt.use is Use.RESERVED for prompt in prompts) < 70
+    assert written_prompt(3, prompts[9].text).reserved == prompts[9].reserved

@@ -53,7 +53,9 @@ def test_that_the_recipe_leaves_parts_that_an_engine_runs(folder: Path, trained:
 
 def test_that_the_card_tells_recipe_data_quality_and_frontier(trained: Path) -> None:
     card = json.loads((trained / "parts.json").read_text(encoding="utf-8"))["card"]
-    assert card["data"]["prompts"] == {"train": 8, "tune": 2, "test": 2}
+    prompts = card["data"]["prompts"]
+    assert prompts | {"tune": 2, "test": 2} == prompts
+    assert prompts["train"] + prompts["reserved"] == 8 + card["data"]["written_by_the_model"]
     assert card["drafter"]["quality"]["overall"]["tokens"] > 0
     assert set(card["predictors"]["quality"]) == {"argmax = final", "argmax = final and in S"}
     assert card["recommended_threshold"] in [point["threshold"] for point in card["frontier"]]
@@ -64,8 +66,9 @@ def test_that_everything_written_is_json_or_safetensors(trained: Path) -> None:
     files = [path for top in (trained, Path(f"{trained}.training")) for path in top.rglob("*") if path.is_file()]
     assert len(files) > 8
     for path in files:
-        if path.suffix == ".json":
-            json.loads(path.read_text(encoding="utf-8"))
+        if path.suffix in (".json", ".jsonl"):
+            text = path.read_text(encoding="utf-8")
+            assert all(json.loads(part) for part in ([text] if path.suffix == ".json" else text.splitlines()))
         else:
             with safe_open(path, "np") as file:
                 assert file.keys() is not None
@@ -110,7 +113,7 @@ def test_that_a_stage_without_the_one_it_builds_on_says_so(folder: Path, stage: 
 
 
 def test_that_stages_one_by_one_make_the_same_kinds_of_parts(folder: Path) -> None:
-    for stage in (Stage.DATA, Stage.DRAFTER, Stage.PREDICTORS):
+    for stage in (Stage.DATA, Stage.DRAFTER, Stage.HEAD, Stage.LENS, Stage.PREDICTORS):
         assert train(options(folder, "steps", stage=stage)).name == "steps.training"
     assert train(options(folder, "steps", stage=Stage.PROFILE)) == folder / "steps"
     assert (folder / "steps" / "parts.json").is_file()

@@ -11,7 +11,7 @@ from torch import Tensor
 from core.config import DType
 from core.model.loading import LoadedModel, load_model
 from core.training.answers import Answer, Answerer, Job
-from core.training.data import Answers, Key, _arrays
+from core.training.data import Answers, Key, arrays
 from core.training.options import Stage
 from core.training.prompts import Prompt, read_prompts
 from core.training.workspace import Workspace
@@ -31,28 +31,28 @@ def prompt_file(path: Path, count: int = 12) -> Path:
 
 
 def write_some(model: LoadedModel, jobs: list[Job], **changed: int) -> list[Answer]:
-    settings = {"rows": 3, "limit": 12, "longest": max(len(job.ids) for job in jobs), "stride": 2, "seed": 0} | changed
-    answerer = Answerer(model.decoder, model.tokenizer.end_ids, **settings)
+    settings = {"rows": 3, "limit": 12, "longest": max(len(job.ids) for job in jobs), "seed": 0} | changed
+    answerer = Answerer(model.decoder, model.tokenizer.end_ids, **settings)  # type: ignore[arg-type]
     return list(answerer.run(iter(jobs), lambda: False))
 
 
-def greedy_jobs(model: LoadedModel, count: int = 5) -> list[Job]:
+def greedy_jobs(model: LoadedModel, count: int = 5, stride: int = 2) -> list[Job]:
     texts = [f"the {'quick ' * i}fox {i}" for i in range(count)]
-    return [Job(i, 0, tuple(model.tokenizer.encode_chat(text)), 0.0) for i, text in enumerate(texts)]
+    return [Job(i, 0, tuple(model.tokenizer.encode_chat(text)), 0.0, stride) for i, text in enumerate(texts)]
 
 
 def store(answers: list[Answer], folder: Path, prompts: list[Prompt]) -> Answers:
     """As the data stage stores them."""
     work = Workspace(folder)
-    tensors = {name: tensor for answer in answers for name, tensor in _arrays(answer)}
+    tensors = {name: tensor for answer in answers for name, tensor in arrays(answer)}
     work.save_tensors(Stage.DATA, "answers-00000.safetensors", tensors)
     return Answers(work.files(Stage.DATA, "answers-*.safetensors"), prompts)
 
 
 def stored_answers(model: LoadedModel, folder: Path) -> Answers:
     prompts = read_prompts([prompt_file(folder / "prompts.jsonl")])
-    jobs = [Job(i, 0, tuple(model.tokenizer.encode_chat(p.text)), 0.0) for i, p in enumerate(prompts)]
-    return store(write_some(model, jobs, rows=6, stride=1), folder / "work", prompts)
+    jobs = [Job(i, 0, tuple(model.tokenizer.encode_chat(p.text)), 0.0, 1) for i, p in enumerate(prompts)]
+    return store(write_some(model, jobs, rows=6), folder / "work", prompts)
 
 
 @torch.no_grad()
