@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from core.errors import UserError
+from core.plain_values import from_plain
 
 CANDIDATES = 4
 """k, the speculative tokens that a predictor sees (SpecEE §4.3)."""
@@ -256,6 +257,10 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         _require(
+            self.policy is not Policy.CUSTOM or bool(self.custom),
+            "Your own policy is not named; give its file and class as FILE.py:Class.",
+        )
+        _require(
             self.policy is not Policy.CUSTOM or _names_a_class(self.custom),
             f"Your own policy is given as FILE.py:Class, not as {self.custom!r}.",
         )
@@ -275,6 +280,15 @@ class RunSettings:
         _require(
             not self.tree.on or self.sampling.temperature == 0,
             "Token trees are defined for greedy decoding only; set the temperature to 0, or turn the tree off.",
+        )
+        _require(
+            self.check is Head.FULL or self.sampling.temperature == 0,
+            "A shortlist check is defined for greedy decoding only, as a draw is among the whole vocabulary; set the "
+            "temperature to 0, or check with the full head.",
+        )
+        _require(
+            self.lens is Lens.IDENTITY or not self.policy.needs_adainfer,
+            f"{self.policy.value} is trained for states as they are; choose the lens identity.",
         )
         _require(
             self.max_new_tokens >= 1,
@@ -322,35 +336,20 @@ class RunSettings:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> RunSettings:
+    def from_json(cls, values: object) -> RunSettings:
         """The settings that `to_json` wrote.
 
         Raises:
-            UserError: a value is missing, unknown or out of range.
+            UserError: a value is missing, unknown, of another type or out of range.
         """
         try:
-            return cls(
-                **{
-                    **values,
-                    "policy": Policy(values["policy"]),
-                    "kv_policy": KVPolicy(values["kv_policy"]),
-                    "scheduler": SchedulerSettings(**values["scheduler"]),
-                    "record": Record(values["record"]),
-                    "sampling": SamplingSettings(**values["sampling"]),
-                    "stop": tuple(values["stop"]),
-                    "layer_thresholds": tuple((int(at), value) for at, value in values.get("layer_thresholds", ())),
-                    "lens": Lens(values.get("lens", Lens.IDENTITY)),
-                    "check": Head(values.get("check", Head.FULL)),
-                    "draft_head": Head(values.get("draft_head", Head.FULL)),
-                    "tree": _tree(values.get("tree", {})),
-                }
-            )
-        except (KeyError, TypeError, ValueError) as error:
+            return from_plain(cls, values, required=_ALWAYS_WRITTEN)
+        except (TypeError, ValueError, OverflowError) as error:
             raise UserError(f"These run settings cannot be read ({error}); record the run again.") from error
 
 
-def _tree(values: dict[str, Any]) -> TreeSettings:
-    return TreeSettings(**{**values, "mapping": Mapping(values.get("mapping", Mapping.REARMOST))})
+_ALWAYS_WRITTEN = ("policy", "scheduler", "kv_policy", "record", "sampling", "stop")
+"""Fields of `RunSettings` that every trace holds; later ones may be missing from older traces."""
 
 
 def policy_from_text(text: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from core.errors import UserError
 from core.exits.parts import TrainedParts
 from core.exits.policies import Evaluation, ExitPolicy, PassView, PolicyFailed
 from core.exits.scheduling import Schedule
+from core.run_state import Stopped
 from core.sampling import BadNumbers, Choice
 
 METHODS = ("begin", "look", "record")
@@ -109,6 +110,8 @@ class Guarded:
             yield
         except BadNumbers:
             raise
+        except KeyboardInterrupt as error:  # Ctrl-C while the user's code ran ends the run as it does elsewhere
+            raise Stopped from error
         except (Exception, SystemExit) as error:  # the user's code may raise anything
             raise PolicyFailed(f"{self._name}.{method} failed: {_told(error, self._path)}.") from error
 

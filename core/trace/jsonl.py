@@ -66,7 +66,9 @@ def loads(line: str) -> Event:
     values = json.loads(line)
     kind = KINDS[values.pop("event")]
     hints = get_type_hints(kind)
-    if values.keys() != hints.keys():
+    # A file that is older than a field with a default does without it.
+    needed = {field.name for field in dataclasses.fields(kind) if field.default is dataclasses.MISSING}
+    if not needed <= values.keys() <= hints.keys():
         raise ValueError(f"its fields are not those of {kind.__name__}")
     event: Event = kind(**{name: _typed(hints[name], value) for name, value in values.items()})
     return event

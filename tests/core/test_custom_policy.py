@@ -95,6 +95,15 @@ def test_that_an_edited_file_is_read_again_and_no_cache_is_left_beside_it(partle
     assert [one.name for one in tmp_path.glob("*cache*")] == []
 
 
+@pytest.mark.parametrize("method", ["begin", "look", "record"])
+def test_that_an_interrupt_inside_the_user_s_code_ends_the_run_as_stopped(
+    partless: Engine, tmp_path: Path, method: str
+) -> None:
+    trace = run(partless, own(tmp_path, **{method: "raise KeyboardInterrupt"}))
+    assert trace.ended.reason is EndReason.STOPPED
+    assert len(trace.emitted) == 1
+
+
 def test_that_a_policy_that_drafts_is_verified_as_specee_is(eager: Engine, partless: Engine, tmp_path: Path) -> None:
     propose = "from core.exits.policies import Evaluation; import numpy; return Evaluation(numpy.zeros(0), 1.0, True)"
     drafting = WHOLE.replace("drafts = False", "drafts = True")
@@ -284,5 +293,5 @@ def test_that_a_fixed_layer_is_still_held_to_the_models_depth(partless: Engine) 
 
 
 def test_that_custom_without_a_class_is_refused_by_the_settings() -> None:
-    with pytest.raises(UserError, match=r"Your own policy is given as FILE\.py:Class, not as ''"):
+    with pytest.raises(UserError, match=r"Your own policy is not named; give its file and class as FILE\.py:Class"):
         RunSettings(Policy.CUSTOM)

@@ -14,7 +14,7 @@ import pytest
 from core.config import Policy, Record, RunSettings, SchedulerSettings
 from core.engine import Engine, RunRequest
 from core.errors import UserError
-from core.trace.events import Event
+from core.trace.events import Event, Verified
 from core.trace.jsonl import read_events, write_events
 from core.trace.trace import Trace
 
@@ -69,6 +69,17 @@ def test_that_events_are_handed_on_as_they_are_written(run_events: list[Event]) 
 def test_that_every_line_is_plain_json(run_events: list[Event]) -> None:
     for line in written(run_events).splitlines():
         json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+def test_that_a_file_from_before_the_margin_gate_still_loads(run_events: list[Event]) -> None:
+    lines = written(run_events).splitlines()
+    older = [json.loads(line) for line in lines]
+    checks = [values for values in older if values.get("event") == "Verified"]
+    assert checks
+    for values in checks:
+        del values["gated"]
+    back = list(read_events([json.dumps(values) for values in older]))
+    assert not any(event.gated for event in back if isinstance(event, Verified))
 
 
 @pytest.mark.parametrize(
