@@ -1,7 +1,8 @@
 """Trained parts: what makes one particular model exit early.
 
 One folder: `parts.json` (model's fingerprint, offline ranking, how it was trained and how good it is),
-`drafter.safetensors`, `predictors.safetensors`, and perhaps `adainfer.safetensors`. Nothing in it can run code.
+`drafter.safetensors`, `predictors.safetensors`, and perhaps `slim.safetensors`, `lens.safetensors` with
+`predictors-lens.safetensors`, and `adainfer.safetensors`. Nothing in it can run code.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import contextlib
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -27,12 +28,20 @@ if TYPE_CHECKING:
     import torch
 
     from core.drafting.head import DraftHead
+    from core.exits.lens import ExitLens
     from core.model.loading import LoadedModel
+    from core.model.slim_head import SlimHead
+
+T = TypeVar("T")
 
 CARD = "parts.json"
 DRAFTER = "drafter.safetensors"
 PREDICTORS = "predictors.safetensors"
+SLIM = "slim.safetensors"
+LENS = "lens.safetensors"
+LENS_PREDICTORS = "predictors-lens.safetensors"
 ADAINFER = "adainfer.safetensors"
+FILES = (DRAFTER, PREDICTORS, SLIM, LENS, LENS_PREDICTORS, ADAINFER)
 FORMAT = 1
 SHIPPED = Path(__file__).parents[2] / "resources" / "parts"
 """Parts that come with the program, one folder a model."""
@@ -49,9 +58,16 @@ class TrainedParts:
     offline_ranking: IntArray
     """Shape [L-1]: the layers that have predictors, where tokens exit most first."""
     card: Mapping[str, Any] = field(default_factory=dict)
-    """Recipe and quality, plain JSON values."""
+    """Recipe and quality, plain JSON values. Its entry "recommended" holds fields of `RunSettings` by name."""
     adainfer: AdaInferParts | None = None
     """The baseline's classifiers, where they were trained too."""
+    slim: SlimHead | None = None
+    """The low-rank LM head."""
+    lens: ExitLens | None = None
+    lens_predictors: PredictorBank | None = None
+    """Predictors for what the head sees through the lens; there where the lens is."""
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """Why one of the last four is not there although its file is: a sentence by the field's name."""
 
 
 def find_parts(info: ModelInfo, folder: Path | None = None) -> Path | None:
@@ -76,6 +92,9 @@ def user_parts() -> Path:
 def load_parts(folder: Path, model: LoadedModel) -> TrainedParts:
     """The parts in `folder`, on the model's device and in its dtype.
 
+    What SpecEE can do without and cannot be read is left out and explained in `TrainedParts.problems`, so that it
+    stands in the way of those runs only that ask for it.
+
     Raises:
         UserError: they are missing, damaged, not finite, of other shapes, or trained for another model.
     """
@@ -87,31 +106,57 @@ def load_parts(folder: Path, model: LoadedModel) -> TrainedParts:
             f"The trained parts in {folder} belong to another model than {model.info.name}; train parts for this one "
             "with `specee-viewer train`."
         )
-    card = values.get("card")
+    card, layers = values.get("card"), model.config.depth - 1
     return TrainedParts(
         fingerprint=model.info.fingerprint,
         drafter=DraftHead.from_state(model.decoder, _read_finite(folder / DRAFTER)),
-        predictors=_read_predictors(folder, model.config.depth - 1),
-        offline_ranking=_ranking(values, model.config.depth - 1, folder),
+        predictors=_read_predictors(folder / PREDICTORS, layers),
+        offline_ranking=_ranking(values, layers, folder),
         card=card if isinstance(card, dict) else {},
-        adainfer=_read_adainfer(folder, model.config.depth),
+        **_read_optional(folder, model),
     )
+
+
+def _read_optional(folder: Path, model: LoadedModel) -> dict[str, Any]:
+    """The fields of `TrainedParts` that may be absent."""
+    from core.exits.lens import ExitLens
+    from core.model.slim_head import SlimHead
+
+    problems: dict[str, str] = {}
+
+    def read(name: str, file: str, make: Callable[[Path], T]) -> T | None:
+        try:
+            return make(folder / file) if (folder / file).exists() else None
+        except UserError as error:
+            problems[name] = str(error)
+            return None
+
+    layers = model.config.depth - 1
+    lens = read("lens", LENS, lambda path: ExitLens.from_state(model.decoder, _read_finite(path)))
+    bank = read("lens", LENS_PREDICTORS, lambda path: _read_predictors(path, layers))
+    if (lens is None) != (bank is None):
+        problems.setdefault("lens", str(_damaged(folder / (LENS if lens is None else LENS_PREDICTORS))))
+        lens = bank = None
+    return {
+        "adainfer": read("adainfer", ADAINFER, lambda path: _read_adainfer(path, model.config.depth)),
+        "slim": read("slim", SLIM, lambda path: SlimHead.from_state(model.decoder, _read_finite(path))),
+        "lens": lens,
+        "lens_predictors": bank,
+        "problems": problems,
+    }
 
 
 def save_parts(folder: Path, parts: TrainedParts, *, drafter_dtype: torch.dtype | None = None) -> None:
     """Write `parts` to `folder`, replacing parts that are there; it is whole or not there at all.
 
-    `drafter_dtype` stores the drafter in another number format: bfloat16 halves the file.
+    `drafter_dtype` stores drafter, low-rank head and lens in another number format: float16 halves the files.
 
     Raises:
         UserError: the folder holds something else, or cannot be written.
     """
-    import torch
     from safetensors.torch import save_file
 
     _refuse_foreign(folder)
-    state = {name: _plain(weight, drafter_dtype) for name, weight in parts.drafter.state().items()}
-    arrays = {name: torch.from_numpy(np.array(array)) for name, array in parts.predictors.arrays().items()}
     values = {
         "format": FORMAT,
         "fingerprint": parts.fingerprint,
@@ -119,11 +164,26 @@ def save_parts(folder: Path, parts: TrainedParts, *, drafter_dtype: torch.dtype 
         "card": dict(parts.card),
     }
     with _written_whole(folder) as partial:
-        save_file(state, partial / DRAFTER)
-        save_file(arrays, partial / PREDICTORS)
-        if parts.adainfer is not None:
-            _write_adainfer(partial, parts.adainfer)
+        for file, state in _states(parts, drafter_dtype).items():
+            save_file(state, partial / file)
         (partial / CARD).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+
+
+def _states(parts: TrainedParts, dtype: torch.dtype | None) -> dict[str, dict[str, torch.Tensor]]:
+    """What each file holds."""
+    import torch
+
+    weights = {DRAFTER: parts.drafter, SLIM: parts.slim, LENS: parts.lens}
+    arrays = {PREDICTORS: parts.predictors, LENS_PREDICTORS: parts.lens_predictors, ADAINFER: parts.adainfer}
+    found = {
+        file: {name: _plain(weight, dtype) for name, weight in part.state().items()}
+        for file, part in weights.items()
+        if part is not None
+    }
+    for file, bank in arrays.items():
+        if bank is not None:
+            found[file] = {name: torch.from_numpy(np.array(array)) for name, array in bank.arrays().items()}
+    return found
 
 
 def save_adainfer(source: Path, folder: Path, adainfer: AdaInferParts, quality: Mapping[str, Any]) -> None:
@@ -139,8 +199,9 @@ def save_adainfer(source: Path, folder: Path, adainfer: AdaInferParts, quality: 
     values["card"] = {**(card if isinstance(card, dict) else {}), "adainfer": dict(quality)}
     _refuse_foreign(folder)
     with _written_whole(folder) as partial:
-        for name in (DRAFTER, PREDICTORS):
-            shutil.copyfile(source / name, partial / name)
+        for name in FILES:
+            if (source / name).exists():
+                shutil.copyfile(source / name, partial / name)
         _write_adainfer(partial, adainfer)
         (partial / CARD).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
@@ -228,24 +289,21 @@ def _read_finite(path: Path) -> dict[str, torch.Tensor]:
     return state
 
 
-def _read_predictors(folder: Path, layers: int) -> PredictorBank:
-    bank = PredictorBank({name: tensor.float().numpy() for name, tensor in _read_finite(folder / PREDICTORS).items()})
+def _read_predictors(path: Path, layers: int) -> PredictorBank:
+    bank = PredictorBank({name: tensor.float().numpy() for name, tensor in _read_finite(path).items()})
     if bank.layers != layers or bank.inputs != 3 * CANDIDATES:
         raise UserError(
-            f"The predictors in {folder} are for {bank.layers} layers of {bank.inputs} features, but this model needs "
+            f"The predictors in {path} are for {bank.layers} layers of {bank.inputs} features, but this model needs "
             f"{layers} layers of {3 * CANDIDATES}; train them again."
         )
     return bank
 
 
-def _read_adainfer(folder: Path, depth: int) -> AdaInferParts | None:
-    path = folder / ADAINFER
-    if not path.exists():
-        return None
+def _read_adainfer(path: Path, depth: int) -> AdaInferParts:
     adainfer = AdaInferParts({name: tensor.double().numpy() for name, tensor in _read_finite(path).items()})
     if adainfer.layers != depth - 1:
         raise UserError(
-            f"AdaInfer's classifiers in {folder} are for a model of {adainfer.layers + 1} layers, but this one has "
+            f"AdaInfer's classifiers in {path} are for a model of {adainfer.layers + 1} layers, but this one has "
             f"{depth}; train them again with `specee-viewer train --stage adainfer`."
         )
     return adainfer
