@@ -7,10 +7,12 @@ tokens. Every figure equals the one of `core.analysis.summaries` (a test holds t
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from core.analysis.growing import Growing
-from core.analysis.summaries import RUNNING_MEAN, ExitSeries, is_wrong, outcome, running_mean
-from core.trace.trace import TokenRecord, Trace
+from core.analysis.summaries import RUNNING_MEAN, ExitSeries, outcomes, running_mean
+from core.trace.growing import Growing
+from core.trace.overview import UNKNOWN, Overview
+from core.trace.reading import ReadableTrace
 
 _LAYERS, _SECONDS, _ACTIVE, _SCHEDULES, _AUDITED, _AGREEING = range(6)
 """Columns of the running sums."""
@@ -20,23 +22,22 @@ class Figures:
     """Exit layers, outcomes and means over the emitted tokens of one trace."""
 
     def __init__(self) -> None:
-        self._trace: Trace | None = None
+        self._trace: ReadableTrace | None = None
         self._exit_layers, self._outcomes = Growing(np.int64), Growing(np.uint8)
         self._means = Growing(np.float32)
         self._sums = Growing(np.float64, (6,))
         """Sums over the tokens so far, by column, so that a tail can be taken back."""
 
-    def update(self, trace: Trace | None, first: int) -> None:
+    def update(self, trace: ReadableTrace | None, first: int) -> None:
         """Take in the tokens from `first` on; all of them where the trace is another one."""
         if trace is not self._trace:
             self._trace, first = trace, 0
         first = min(first, self.count)
-        records = trace.records[first : trace.emitted_count] if trace else []
-        self._exit_layers.replace(first, [r.emitted.exit_layer for r in records if r.emitted])
-        self._outcomes.replace(first, [int(outcome(r)) for r in records])
+        seen = trace.overview if trace else Overview(0)
+        self._exit_layers.replace(first, seen.exit_layers[first:])
+        self._outcomes.replace(first, outcomes(trace, first) if trace else [])
         before = self._sums.values[first - 1] if first else np.zeros(6)
-        added = np.array([_amounts(r) for r in records]).reshape(-1, 6)
-        self._sums.replace(first, before + np.cumsum(added, 0))
+        self._sums.replace(first, before + np.cumsum(_amounts(seen, first), 0))
         reach = max(first - RUNNING_MEAN, 0)
         self._means.replace(first, running_mean(self._exit_layers.values[reach:])[first - reach :])
 
@@ -84,15 +85,17 @@ class Figures:
         return float(sums[-1] - sums[0]) if len(sums) > 1 else 0.0
 
 
-def _amounts(record: TokenRecord) -> tuple[float, ...]:
-    """What one emitted token adds to the sums."""
-    assert record.emitted is not None, "only emitted tokens are counted"
-    schedule, audited = record.schedule, record.audit is not None
-    return (
-        record.emitted.exit_layer,
-        record.emitted.times.total,
-        int(schedule.active.sum()) if schedule else 0,
-        schedule is not None,
+def _amounts(seen: Overview, first: int) -> NDArray[np.float64]:
+    """What each emitted token from `first` on adds to the sums. Shape [n, 6]."""
+    active, audited = seen.active_layers[first:], seen.audited[first:]
+    scheduled = active != UNKNOWN
+    agreeing = audited & ~seen.wrong[first:]
+    columns = (
+        seen.exit_layers[first:],
+        seen.seconds[first:],
+        np.where(scheduled, active, 0),
+        scheduled,
         audited,
-        audited and not is_wrong(record),
+        agreeing,
     )
+    return np.stack(columns, 1).astype(np.float64)

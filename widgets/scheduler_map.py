@@ -12,8 +12,8 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from core.analysis.growing import Growing
 from core.analysis.summaries import CellState, SchedulerMap
+from core.trace.growing import Growing
 from widgets.palette import Theme
 from widgets.plot_items import whole_ticks
 from widgets.scheduler_marks import CellMarks

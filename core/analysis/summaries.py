@@ -7,14 +7,20 @@ Layers in these arrays are 0-based indices; *exit layer* is a count of layers ru
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum, IntFlag
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.texts import visible as visible
-from core.trace.events import Audited, ExitReason, FloatArray, IntArray, TokenEmitted
-from core.trace.trace import TokenRecord, Trace
+from core.trace.events import Audited, ExitReason, FloatArray, IntArray
+from core.trace.overview import REASONS, UNKNOWN, emitted_of
+from core.trace.overview import CellState as CellState
+from core.trace.overview import cell_states as cell_states
+from core.trace.overview import is_wrong as is_wrong
+from core.trace.overview import refusals as refusals
+from core.trace.reading import ReadableTrace
+from core.trace.records import TokenRecord
 
 RUNNING_MEAN = 8
 """How many tokens the running mean of exit layers spans."""
@@ -32,23 +38,6 @@ class Outcome(IntEnum):
     """Ran to the last layer although an exit had been proposed: every check refused it."""
     WRONG_EXIT = 4
     """Left early with another token than full depth gives; only an audit can tell."""
-
-
-class CellState(IntFlag):
-    """What happened at one (token, layer) of the scheduler map."""
-
-    NONE = 0
-    OFFLINE = 1
-    """In the offline set."""
-    ONLINE = 2
-    """Within r of an exit in the ring."""
-    EVALUATED = 4
-    PROPOSED = 8
-    REFUSED = 16
-    EXITED = 32
-    """The last layer that the token ran."""
-    WRONG = 64
-    """It was, and full depth gives another token; only an audit can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +121,7 @@ class AuditCurves:
 
 def outcome(record: TokenRecord) -> Outcome:
     """The outcome of an emitted token."""
-    emitted = _emitted(record)
+    emitted = emitted_of(record)
     if emitted.reason is ExitReason.PREFILL:
         return Outcome.PREFILL
     if emitted.exit_layer < record.depth:
@@ -140,38 +129,33 @@ def outcome(record: TokenRecord) -> Outcome:
     return Outcome.REFUSED if refusals(record) else Outcome.FULL_DEPTH
 
 
-def is_wrong(record: TokenRecord) -> bool:
-    """Whether an audit found that full depth gives another token."""
-    return record.audit is not None and record.audit.full_depth_id != _emitted(record).token_id
+def outcomes(trace: ReadableTrace, first: int = 0) -> NDArray[np.uint8]:
+    """`outcome` of each emitted token from `first` on. Shape [n]."""
+    seen = trace.overview
+    wrong = np.where(seen.wrong[first:], Outcome.WRONG_EXIT, Outcome.EARLY_EXIT)
+    full = np.where(seen.refusals[first:] > 0, Outcome.REFUSED, Outcome.FULL_DEPTH)
+    found = np.where(seen.exit_layers[first:] < trace.depth, wrong, full)
+    from_prefill = seen.reasons[first:] == REASONS.index(ExitReason.PREFILL)
+    return np.where(from_prefill, Outcome.PREFILL, found).astype(np.uint8)
 
 
-def refusals(record: TokenRecord) -> int:
-    """How many exits were proposed and refused by the full vocabulary."""
-    return sum(not v.accepted for v in record.verified.values())
-
-
-def token_chips(trace: Trace, first: int = 0) -> TokenChips:
+def token_chips(trace: ReadableTrace, first: int = 0) -> TokenChips:
     """The emitted tokens from `first` on, for the token strip."""
-    records = trace.records[first : trace.emitted_count]
+    seen = trace.overview
     return TokenChips(
         first=first,
-        texts=tuple(visible(e.token_bytes, e.special) for e in map(_emitted, records)),
-        exit_layers=np.array([_emitted(r).exit_layer for r in records], np.int64),
-        outcomes=np.array([outcome(r) for r in records], np.uint8),
-        refusals=np.array([refusals(r) for r in records], np.int64),
+        texts=tuple(map(visible, seen.texts[first:], seen.special[first:].tolist())),
+        exit_layers=seen.exit_layers[first:],
+        outcomes=outcomes(trace, first),
+        refusals=seen.refusals[first:],
         depth=trace.depth,
     )
 
 
-def exit_series(trace: Trace) -> ExitSeries:
+def exit_series(trace: ReadableTrace) -> ExitSeries:
     """Exit layers of all emitted tokens with their running mean."""
     layers = trace.exit_layers
-    return ExitSeries(
-        exit_layers=layers,
-        outcomes=np.array([outcome(r) for r in trace.emitted], np.uint8),
-        running_mean=running_mean(layers),
-        depth=trace.depth,
-    )
+    return ExitSeries(layers, outcomes(trace), running_mean(layers), trace.depth)
 
 
 def running_mean(exit_layers: IntArray) -> FloatArray:
@@ -186,52 +170,40 @@ def running_mean(exit_layers: IntArray) -> FloatArray:
     return means
 
 
-def mean_exit_layer(trace: Trace) -> float | None:
+def mean_exit_layer(trace: ReadableTrace) -> float | None:
     """Mean layers run over the emitted tokens after the first; None where there are none."""
     layers = trace.exit_layers[1:]
     return float(layers.mean()) if len(layers) else None
 
 
-def active_layers_mean(trace: Trace) -> float | None:
+def active_layers_mean(trace: ReadableTrace) -> float | None:
     """Mean size of the active sets; None where no schedule was made."""
-    sizes = [int(r.schedule.active.sum()) for r in trace.records if r.schedule]
-    return float(np.mean(sizes)) if sizes else None
+    sizes = trace.overview.active_layers
+    waiting = [int(r.schedule.active.sum()) for r in trace.records[trace.emitted_count :] if r.schedule]
+    sizes = np.concatenate([sizes[sizes != UNKNOWN], waiting])
+    return float(sizes.mean()) if len(sizes) else None
 
 
-def agreement(trace: Trace) -> float | None:
+def agreement(trace: ReadableTrace) -> float | None:
     """Share of the tokens after the first that equal their own pass finished to full depth (`specee.md` §0); None
     where the run was not audited."""
-    audited = [r for r in trace.emitted[1:] if r.audit]
-    return sum(not is_wrong(r) for r in audited) / len(audited) if audited else None
+    audited = int(trace.overview.audited[1:].sum())
+    return (audited - int(trace.overview.wrong[1:].sum())) / audited if audited else None
 
 
-def tokens_per_second(trace: Trace) -> float | None:
+def tokens_per_second(trace: ReadableTrace) -> float | None:
     """Tokens after the first over the time after the first (`specee.md` §0); None where there is only one."""
-    times = [_emitted(r).times.total for r in trace.emitted[1:]]
-    return len(times) / sum(times) if sum(times) > 0 else None
+    times = trace.overview.seconds[1:]
+    seconds = float(times.sum())
+    return len(times) / seconds if seconds > 0 else None
 
 
-def scheduler_map(trace: Trace, first: int = 0) -> SchedulerMap:
+def scheduler_map(trace: ReadableTrace, first: int = 0) -> SchedulerMap:
     """States of the tokens from `first` on, the one in flight included."""
-    records = trace.records[first:]
-    rows = [cell_states(r) for r in records]
-    return SchedulerMap(first, np.array(rows, np.uint8).reshape(len(rows), trace.depth))
-
-
-def cell_states(record: TokenRecord) -> NDArray[np.uint8]:
-    """Flags of `CellState` for each layer of one token. Shape [L]."""
-    states = np.zeros(record.depth, np.uint8)
-    if record.schedule:
-        states |= np.where(record.schedule.offline, CellState.OFFLINE, 0).astype(np.uint8)
-        online = record.schedule.active & (record.schedule.counters > 0)
-        states |= np.where(online, CellState.ONLINE, 0).astype(np.uint8)
-    states |= np.where(record.evaluated, CellState.EVALUATED, 0).astype(np.uint8)
-    states |= np.where(record.proposed, CellState.PROPOSED, 0).astype(np.uint8)
-    for layer, check in record.verified.items():
-        states[layer] |= 0 if check.accepted else CellState.REFUSED
-    if record.emitted:
-        states[record.emitted.exit_layer - 1] |= CellState.EXITED | (CellState.WRONG if is_wrong(record) else 0)
-    return states
+    states = trace.overview.states[first:]
+    waiting = [cell_states(r) for r in trace.records[max(first, trace.emitted_count) :]]
+    in_flight = np.array(waiting, np.uint8).reshape(len(waiting), trace.depth)
+    return SchedulerMap(first, np.concatenate([states, in_flight]))
 
 
 def online_sources(record: TokenRecord, layer: int, radius: int) -> list[tuple[int, int]]:
@@ -242,7 +214,7 @@ def online_sources(record: TokenRecord, layer: int, radius: int) -> list[tuple[i
     return [(int(token), int(at) + 1) for token, at in ring if abs(int(at) - layer) <= radius]
 
 
-def candidate_curves(trace: Trace, token: int) -> CandidateCurves | None:
+def candidate_curves(trace: ReadableTrace, token: int) -> CandidateCurves | None:
     """The probability curves of one token; None where nothing was drafted for it."""
     record = trace.records[token]
     if record.draft is None or trace.started is None:
@@ -272,8 +244,3 @@ def _audit_curves(audit: Audited) -> AuditCurves:
     logits = audit.candidate_logits
     powers = np.exp(logits - logits.max(-1, keepdims=True))
     return AuditCurves(powers / powers.sum(-1, keepdims=True), audit.candidate_probabilities, audit.scores)
-
-
-def _emitted(record: TokenRecord) -> TokenEmitted:
-    assert record.emitted is not None, "only emitted tokens have an outcome"
-    return record.emitted

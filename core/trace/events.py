@@ -331,19 +331,10 @@ class RunEnded:
     """One sentence for the user."""
 
 
-Event = (
-    RunStarted
-    | PrefillAdvanced
-    | DraftProposed
-    | ScheduleChosen
-    | LayerRun
-    | Verified
-    | TreeDrafted
-    | TreeLayerRun
-    | TreeVerified
-    | TreeAccepted
-    | Audited
-    | TokenEmitted
-    | KVUpdated
-    | RunEnded
-)
+TreeEvent = TreeDrafted | TreeLayerRun | TreeVerified | TreeAccepted
+"""What is told of a target pass over a token tree."""
+
+TokenEvent = DraftProposed | ScheduleChosen | LayerRun | Verified | TreeEvent | Audited | TokenEmitted | KVUpdated
+"""What belongs to one generated token, `event.token`."""
+
+Event = RunStarted | PrefillAdvanced | TokenEvent | RunEnded

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.analysis.growing import Growing
+from core.trace.growing import Growing
 
 
 @given(st.lists(st.tuples(st.integers(0, 200), st.lists(st.integers(-9, 9), max_size=90)), max_size=12))
