@@ -16,7 +16,7 @@ from torch import Tensor
 from core.errors import UserError
 from core.model.config import ModelConfig
 from core.model.decoder import Decoder, LayerWeights, run_layer
-from core.model.kv_cache import KVCache
+from core.model.kv_cache import KVCache, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,11 @@ class DraftHead:
 
     def advance(self, ids: Tensor, features: Tensor, first: int, cache: KVCache) -> Tensor:
         """Take in tokens ids [n] with the features [n, d] of the positions before them; f̂ [n, d]."""
-        rows = self.decoder.rows(range(first, first + len(ids)), first + len(ids)).on(self.decoder.place.head)
+        return self.run(ids, features, self.decoder.rows(range(first, first + len(ids)), first + len(ids)), cache)
+
+    def run(self, ids: Tensor, features: Tensor, rows: Rows, cache: KVCache) -> Tensor:
+        """The same for rows that may be a tree's."""
+        rows = rows.on(self.decoder.place.head)
         x = self.combine(self.decoder.embed(ids), features)
 
         def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:

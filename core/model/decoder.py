@@ -17,7 +17,7 @@ from torch import Tensor
 
 from core.errors import UserError
 from core.model.config import ModelConfig
-from core.model.kv_cache import KVCache, Rows
+from core.model.kv_cache import Branches, KVCache, Rows
 from core.model.placement import Placement, on_one
 from core.model.rope import RopeTable, rotate
 
@@ -164,6 +164,10 @@ class Decoder:
     def rows(self, positions: Sequence[int], span: int) -> Rows:
         """Describe rows at these rising positions, with slots 0…span-1 to attend to."""
         return self.rope.rows(positions, span)
+
+    def tree_rows(self, positions: Tensor, branches: Branches) -> Rows:
+        """Describe rows at these positions [n], some or all of them a token tree's."""
+        return self.rope.tree_rows(positions, branches)
 
     def embed(self, ids: Tensor) -> Tensor:
         """Token ids [n] to hidden states [n, d]."""

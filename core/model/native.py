@@ -159,9 +159,12 @@ class NativeLayers:
         self._rows, n = rows, len(rows.positions)
         if n > self._most_rows or rows.span > self._most_slots or self._team.size > self._members:
             self._make_room(n, rows.span)
-        for name, tensor in (("cos", rows.cos), ("sin", rows.sin), ("positions", rows.positions)):
+        for name, tensor in (("cos", rows.cos), ("sin", rows.sin), ("slots", rows.slots)):
             self._jobs[name] = tensor.data_ptr()
         self._jobs["rows"], self._jobs["span"] = n, rows.span
+        # Rows keep their masks, and this keeps the rows.
+        masks = [rows.mask(window) for window in self._config.windows] if rows.branches else []
+        self._jobs["seen"] = [mask.data_ptr() for mask in masks if mask is not None] or 0
 
     def _make_room(self, n: int, span: int) -> None:
         """Room for so many rows, rounded up to whole groups, and slots."""

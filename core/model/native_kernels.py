@@ -46,7 +46,7 @@ SPINS = 2000
 _TEAM = "counters members give_way"
 _LAYER = "hidden heads kv_heads head_dim mlp window rotates"
 _WEIGHTS = "attention_norm q_norm k_norm qkv qkv_bias out out_bias mlp_norm gate_up down"
-_CALL = "x y cos sin positions rows span keys values present holes capacity"
+_CALL = "x y cos sin slots rows span seen keys values present holes capacity"
 _ROOM = "normed projected mixed gated private private_size"
 
 
@@ -57,8 +57,9 @@ def _record(names: str) -> np.dtype[Any]:
 JOB = _record(f"{_LAYER} {_WEIGHTS} {_CALL} {_ROOM} {_TEAM}")
 """One layer over some rows: sizes, addresses of arrays (0 for one that is not there), room to work in, the team.
 
-`counters` are two int64, zero at the start; `members` and `give_way` are C functions that tell the team's size and
-offer the core to others, 0 where one thread works alone.
+`slots` are where the rows' keys and values go. A row attends to the slots up to its own, or, where `seen` is not 0, to
+those whose byte there [rows, span] is not 0. `counters` are two int64, zero at the start; `members` and `give_way` are
+C functions that tell the team's size and offer the core to others, 0 where one thread works alone.
 """
 HEAD_JOB = _record(f"weights x y rows inputs outputs private private_size {_TEAM}")
 """The LM head over some rows."""
@@ -210,7 +211,7 @@ def _rotate(x, cos, sin):  # type: ignore[no-untyped-def]
 @compiled
 def _turn(job, row, head):  # type: ignore[no-untyped-def]
     """One head of one row: its norm where the model has one, RoPE, and for keys and values the way into the cache."""
-    size, slot = job.head_dim, carray(pointer(job.positions), (job.rows,), np.int64)[row]
+    size, slot = job.head_dim, carray(pointer(job.slots), (job.rows,), np.int64)[row]
     heads = job.heads + 2 * job.kv_heads
     x = _floats(job.projected + 4 * size * (heads * row + head), size)
     if head == 0:
@@ -230,20 +231,29 @@ def _turn(job, row, head):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _reach(job, row):  # type: ignore[no-untyped-def]
+    """The first slot that a row may see, and the one after the last."""
+    if job.seen:
+        return np.int64(0), job.span
+    own = carray(pointer(job.slots), (job.rows,), np.int64)[row]
+    return (max(np.int64(0), own + 1 - job.window) if job.window else np.int64(0)), min(job.span, own + 1)
+
+
+@compiled
 def _attend(job, row, head, scores):  # type: ignore[no-untyped-def]
     """One query head of one row over the slots that it sees."""
-    size, own = job.head_dim, carray(pointer(job.positions), (job.rows,), np.int64)[row]
-    last = min(job.span, own + 1)
-    first = max(0, own + 1 - job.window) if job.window else 0
+    size, (first, last) = job.head_dim, _reach(job, row)
     row_bytes = 4 * size
     base = row_bytes * job.capacity * (head // (job.heads // job.kv_heads))
     there = carray(pointer(job.present), (job.capacity,), np.uint8)
+    seen = carray(pointer(job.seen + job.span * row), (job.span,), np.uint8)
     query = _floats(job.projected + row_bytes * ((job.heads + 2 * job.kv_heads) * row + head), size)
     y = _floats(job.mixed + row_bytes * (job.heads * row + head), size)
     scale, top = np.float32(1.0) / np.sqrt(np.float32(size)), np.float32(-np.inf)
     for slot in range(first, last):
         dot = _dot(query, _floats(job.keys + base + row_bytes * slot, size)) * scale
-        scores[slot] = dot if not job.holes or there[slot] else np.float32(-np.inf)
+        hidden = (job.holes and not there[slot]) or (job.seen and not seen[slot])
+        scores[slot] = np.float32(-np.inf) if hidden else dot
         top = max(top, scores[slot])
     total = _exponentials(scores[first:last], top)
     for j in range(size):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from core.errors import UserError
 from core.model.config import ModelConfig
-from core.model.kv_cache import Rows
+from core.model.kv_cache import Branches, Rows
 
 FIRST_LENGTH = 256
 """Positions that the table starts with; it doubles when more are asked for."""
@@ -33,13 +33,25 @@ class RopeTable:
     def rows(self, positions: Sequence[int], span: int) -> Rows:
         """Describe rows at these rising positions, with slots 0…span-1 to attend to."""
         first, last = positions[0], positions[-1]
-        while last >= len(self._cos):
-            self._grow(2 * len(self._cos))
+        self._reach(last)
         at = torch.tensor(list(positions), device=self._device)
         if last - first + 1 == len(positions):
             cos, sin = self._cos[first : last + 1], self._sin[first : last + 1]
             return Rows(at, span, cos, sin, first)
         return Rows(at, span, self._cos[at], self._sin[at], None)
+
+    def tree_rows(self, positions: Tensor, branches: Branches) -> Rows:
+        """Describe rows at these positions [n], some or all of them a token tree's."""
+        self._reach(int(positions.max()))
+        at, slots = positions.to(self._device), branches.slots
+        first = int(slots[0])
+        contiguous = int(slots[-1]) - first + 1 == len(slots)
+        span = branches.first + len(branches.positions)
+        return Rows(at, span, self._cos[at], self._sin[at], first if contiguous else None, branches)
+
+    def _reach(self, position: int) -> None:
+        while position >= len(self._cos):
+            self._grow(2 * len(self._cos))
 
     def _grow(self, length: int) -> None:
         angles = torch.arange(length, dtype=torch.float32)[:, None] * self._frequencies
