@@ -25,7 +25,7 @@ def tree_figure(trace: Trace, token: int) -> TreeFigure | None:
     settings = trace.started.settings
     drafted, accepted = tree.drafted, tree.accepted
     bonus = _bonus(trace, tree)
-    layers = np.array(judged_layers(tree), np.int64)
+    layers = np.array(tree.judged_layers, np.int64)
     thresholds = np.array([settings.threshold_at(int(layer)) for layer in layers], np.float32)
     paths = _paths(tree, layers, thresholds)
     nodes = _nodes(tree, layers, thresholds, paths)
@@ -45,11 +45,6 @@ def tree_figure(trace: Trace, token: int) -> TreeFigure | None:
         rows_checked=accepted.rows_checked if accepted else 0,
         counts=_counts(drafted, len(paths.leaves), settings),
     )
-
-
-def judged_layers(tree: TreePass) -> list[int]:
-    """Layers whose predictors were asked, in order."""
-    return sorted(layer for layer, run in tree.layers.items() if len(run.scores) or len(run.path_scores))
 
 
 def levels_of(parents: IntArray) -> IntArray:

@@ -48,7 +48,7 @@ def cell_states(record: TokenRecord) -> NDArray[np.uint8]:
     if record.schedule:
         online = record.schedule.active & (record.schedule.counters > 0)
         states |= record.schedule.offline * _OFFLINE + online * _ONLINE
-    for layer, check in record.verified.items():
+    for layer, check in record.checks.items():
         states[layer] |= 0 if check.accepted else CellState.REFUSED
     if record.emitted:
         states[record.emitted.exit_layer - 1] |= CellState.EXITED | (CellState.WRONG if is_wrong(record) else 0)
@@ -67,7 +67,7 @@ def is_wrong(record: TokenRecord) -> bool:
 
 def refusals(record: TokenRecord) -> int:
     """How many exits were proposed and refused by the full vocabulary."""
-    return sum(not v.accepted for v in record.verified.values())
+    return sum(not v.accepted for v in record.checks.values())
 
 
 def emitted_of(record: TokenRecord) -> TokenEmitted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -62,7 +63,7 @@ class TokenRecord:
     scores: FloatArray = field(init=False)
     """Shape [L]; NaN where the layer's predictor was not evaluated."""
     proposed: BoolArray = field(init=False)
-    """Shape [L]."""
+    """Shape [L]; in a tree's pass, where any of its paths was."""
     verified: dict[int, Verified] = field(default_factory=dict)
     """Checks against the full vocabulary, by layer."""
     audit: Audited | None = None
@@ -85,6 +86,11 @@ class TokenRecord:
         if self.tree:
             found[self.tree.judged_layers] = True
         return found
+
+    @property
+    def checks(self) -> Mapping[int, Verified | TreeVerified]:
+        """Checks against the full vocabulary, by layer; of a tree's pass, its walks."""
+        return self.tree.verified if self.tree else self.verified
 
     def add_layer(self, event: LayerRun) -> None:
         self.layers_run = event.layer + 1
@@ -136,7 +142,9 @@ class RecordBook:
             case TreeDrafted():
                 self._record(event.token).tree = TreePass(event)
             case TreeLayerRun():
-                self._record(event.token).layers_run = event.layer + 1
+                record = self._record(event.token)
+                record.layers_run = event.layer + 1
+                record.proposed[event.layer] = event.proposed.any()
                 self._tree(event.token).layers[event.layer] = event
             case TreeVerified():
                 self._tree(event.token).verified[event.layer] = event
@@ -153,10 +161,16 @@ class RecordBook:
     def _record(self, token: int) -> TokenRecord:
         assert token >= self.first, "the records start with a pass"
         while (following := self.first + len(self.records)) <= token:
-            tree = self._tree_around(following)
-            schedule = self.records[-1].schedule if tree else None
-            self.records.append(TokenRecord(following, self.depth, schedule=schedule, tree=tree))
+            self.records.append(self._begin(following))
         return self.records[token - self.first]
+
+    def _begin(self, token: int) -> TokenRecord:
+        """A new record. What was decided for a tree's pass was decided for each of its tokens."""
+        tree = self._tree_around(token)
+        record = TokenRecord(token, self.depth, tree=tree)
+        if tree is not None:
+            record.schedule, record.proposed = self.records[-1].schedule, self.records[-1].proposed
+        return record
 
     def _tree_around(self, token: int) -> TreePass | None:
         """The tree of the token before, where its pass emits this one too."""

@@ -14,6 +14,7 @@ from core.analysis.tree_figure import Stage, TreeFigure
 from core.analysis.tree_view import first_crossings, leaves_of, tree_figure
 from core.config import Mapping
 from core.trace.events import TreeVerified, WalkEnd
+from core.trace.overview import CellState, refusals
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, emitted, prefilled, started, trace_of
 from tests.trees import CJK, JUDGED, TreePlan, bushy, tree_trace, widths_to_parents
@@ -212,6 +213,18 @@ def test_that_a_layer_between_two_judged_ones_stands_at_the_scores_of_the_lower(
     assert made.column(JUDGED[0] - 1) is None
     assert made.column(JUDGED[1]) == 1
     assert made.column(JUDGED[1] + 1) == 1
+
+
+def test_that_tokens_of_one_pass_share_its_schedule_its_judged_layers_and_its_refusals() -> None:
+    trace = tree_trace(TreePlan(refused=(18,)))
+    first, last = trace.records[1], trace.records[4]
+    assert last.schedule is first.schedule
+    assert np.flatnonzero(last.evaluated).tolist() == [layer for layer in JUDGED if layer < 24]
+    assert np.flatnonzero(last.proposed).tolist() == [18, 23]
+    assert [refusals(record) for record in trace.records] == [0, 1, 1, 1, 1]
+    states = trace.overview.states
+    assert (states[4] == states[1]).all()
+    assert states[1, 18] & CellState.REFUSED
 
 
 def test_that_a_pass_whose_tokens_are_still_to_come_takes_none_of_the_next_ones() -> None:
