@@ -9,6 +9,7 @@ import pytest
 from core.config import DType
 from core.engine import Engine
 from core.model.loading import LoadedModel, load_model
+from tests.core.recordings import Recorder
 from tests.engines import DEPTH, parts_that_always_propose
 from tests.tiny import make_tiny_model
 
@@ -27,3 +28,9 @@ def tiny(tiny_folder: Path) -> LoadedModel:
 def eager(tiny: LoadedModel) -> Engine:
     """An engine whose every active predictor proposes an exit, so that only verification decides."""
     return Engine(tiny, parts_that_always_propose(tiny))
+
+
+@pytest.fixture(scope="session")
+def recorder(tiny_folder: Path) -> Recorder:
+    """An engine with predictors that tell layers apart, and every run it has made."""
+    return Recorder(tiny_folder)
