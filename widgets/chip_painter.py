@@ -42,7 +42,7 @@ class ChipPainter:
 
     def __init__(self, font: QFont, theme: Theme) -> None:
         self.theme = theme
-        self.font = _fixed(font)
+        self.font = fixed(font)
         self.small = QFont(font)
         self.small.setPointSizeF(font.pointSizeF() * SMALL)
         # Between the panel and what stands out from it: chips are many, and each is set off by its outline already.
@@ -172,9 +172,10 @@ def paint_mark(painter: QPainter, centre: QPointF, size: int, mark: Outcome, col
 _MARKED = (Outcome.FULL_DEPTH, Outcome.REFUSED, Outcome.PREFILL, Outcome.WRONG_EXIT)
 
 
-def _fixed(font: QFont) -> QFont:
-    fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-    fixed.setFamilies([*fixed.families(), *font.families()])
-    fixed.setStyleHint(QFont.StyleHint.Monospace)
-    fixed.setPointSizeF(font.pointSizeF() * 1.1)
-    return fixed
+def fixed(font: QFont) -> QFont:
+    """The system's fixed-width font for token texts; letters that it lacks come from `font`."""
+    made = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    made.setFamilies([*made.families(), *font.families()])
+    made.setStyleHint(QFont.StyleHint.Monospace)
+    made.setPointSizeF(font.pointSizeF() * 1.1)
+    return made

@@ -13,3 +13,5 @@ class Selection:
     """0-based generated token, shown 1-based; None selects nothing."""
     layer: int | None = None
     """0-based layer, shown 1-based; None selects the token as a whole."""
+    node: int | None = None
+    """A node of the token's tree, 0 the root; None selects the token's own."""
