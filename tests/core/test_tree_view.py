@@ -17,7 +17,7 @@ from core.trace.events import TreeVerified, WalkEnd
 from core.trace.overview import CellState, refusals
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, emitted, prefilled, started, trace_of
-from tests.trees import CJK, JUDGED, TreePlan, bushy, tree_trace, widths_to_parents
+from tests.tree_passes import CJK, JUDGED, TreePlan, bushy, tree_trace, widths_to_parents
 
 
 def figure(plan: TreePlan, *, whole: bool = True, token: int = 1) -> TreeFigure:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.trees import bushy, widths_to_parents
+from tests.tree_passes import bushy, widths_to_parents
 from widgets import tree_layout
 from widgets.tree_layout import lay_out, tidy_middles
 
