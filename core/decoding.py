@@ -17,7 +17,8 @@ from core.config import is_text
 from core.context import Context
 from core.errors import UserError
 from core.exits.parts import TrainedParts
-from core.exits.policies import PolicyFailed, check_parts, make_policy, offline_set
+from core.exits.policies import PolicyFailed, make_policy, offline_set
+from core.exits.requirements import check_parts
 from core.model.loading import LoadedModel
 from core.run_state import Pass, RunRequest, RunState, Stopped
 from core.sampling import BadNumbers
@@ -41,7 +42,7 @@ class Decoding:
         """Check the request; raises `UserError` as `Engine.run` says."""
         settings = request.settings
         settings.check_against(model.config.depth)
-        check_parts(settings.policy, parts, model.info.name)
+        check_parts(settings, parts, model.info.name)
         self._prompt_ids = encode_prompt(model, request.prompt, settings.chat_template)
         policy = make_policy(settings, model.config.depth, parts)
         capacity = min(model.config.context, len(self._prompt_ids) + settings.max_new_tokens)

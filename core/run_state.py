@@ -10,10 +10,13 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from core.config import RunSettings
+from core.config import Head, Lens, RunSettings
 from core.context import Context
+from core.drafting.head import Logits
+from core.exits.lens import Readout
 from core.exits.parts import TrainedParts
 from core.exits.scheduling import Schedule
+from core.exits.verification import Verifier
 from core.model.loading import LoadedModel
 from core.sampling import Choice, Chooser
 from core.stopwatch import Clock, Stopwatch
@@ -64,9 +67,22 @@ class RunState:
             model.decoder,
         )
         self.chooser = Chooser(request.settings.sampling)
+        lens = parts.lens if parts and self.settings.lens is Lens.TUNED else None
+        self.readout = Readout(self.decoder, lens)
+        """How the head sees a layer's state, for features, checks and the drafter."""
+        slim = parts.slim if parts else None
+        self.verifier = Verifier(
+            self.readout,
+            self.chooser,
+            gate=self.settings.gate,
+            slim=slim if self.settings.check is Head.SLIM else None,
+        )
+        drafts_slim = slim is not None and self.settings.draft_head is Head.SLIM
+        self.draft_logits: Logits = slim.logits if slim and drafts_slim else self.decoder.logits
+        """The LM head that turns the drafter's states into candidates."""
         self.watch = Stopwatch(clock)
         self.feature = torch.empty(0)
-        """norm(h) of the position that emitted the newest token, shape [d]."""
+        """norm(h), through the run's lens, of the position that emitted the newest token, shape [d]."""
         self.newest = -1
         """The newest token's id."""
         self.emitted = 0

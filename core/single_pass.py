@@ -5,7 +5,7 @@ What varies between policies comes in as a strategy object (`core.exits.policies
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +32,7 @@ class SinglePass:
         self._state, self._policy = state, policy
         self._decoder, self._context, self._watch = state.decoder, state.context, state.watch
         parts, capacity = state.parts, state.context.cache.capacity
-        self._drafter = ChainDrafter(parts.drafter, capacity) if parts and policy.drafts else None
+        self._drafter = ChainDrafter(parts.drafter, capacity, state.draft_logits) if parts and policy.drafts else None
 
     def feed(self, ids: Tensor, normed: Tensor) -> None:
         """Take in the prompt's tokens ids [n] with the normed states [n, d] of the positions before them."""
@@ -45,36 +45,44 @@ class SinglePass:
         draft = self._propose()
         if draft:
             yield self._draft_event(draft)
-        self._context.begin(self._state.newest)
-        leaving: _Leaving | None = None
         hidden: list[Tensor] = []
-        view = PassView(self._decoder, self._state.choose, lambda: self._finish(hidden))
-        with self._watch("predictor"):
-            schedule = self._policy.begin(view, draft)
+        schedule = self._begin(hidden, draft)
         if schedule:
             yield self._state.schedule_event(schedule)
-        for layer in range(self._decoder.config.depth):
-            hidden.append(self._run_layer(layer))
-            event, choice = self._look(layer, hidden[-1])
-            yield event
-            if event.proposed and choice is None and draft:
-                verdict = self._verify(layer, hidden[-1], draft)
-                yield verdict
-                leaving = _Leaving(verdict.argmax_id, ExitReason.VERIFIED) if verdict.accepted else None
-            elif event.proposed and choice:
-                leaving = _Leaving(choice.token_id, ExitReason.RULE)
-            if leaving:
-                break
-        self._state.feature = self._decoder.norm(hidden[-1])
-        if leaving is None:
-            with self._watch("verification"):
-                leaving = _Leaving(self._state.choose(self._state.feature).token_id, ExitReason.LAST_LAYER)
+        leaving = yield from self._layers(hidden, draft)
+        self._state.feature = leaving.normed
         if self._state.settings.record is Record.AUDIT:
             with self._watch("recording"):
                 audited = self._audit(hidden, draft, schedule)
             yield audited
         yield self._end(len(hidden))
         yield self._state.emit(leaving.token_id, len(hidden), leaving.reason)
+
+    def _begin(self, hidden: list[Tensor], draft: Draft | None) -> Schedule | None:
+        """Start the pass, which will leave its states in `hidden`."""
+        state = self._state
+        self._context.begin(state.newest)
+        view = PassView(self._decoder, state.choose, lambda: self._finish(hidden), state.readout)
+        with self._watch("predictor"):
+            return self._policy.begin(view, draft)
+
+    def _layers(self, hidden: list[Tensor], draft: Draft | None) -> Generator[Event, None, _Leaving]:
+        """Run layers, adding their states to `hidden`, until one may be left."""
+        for layer in range(self._decoder.config.depth):
+            hidden.append(self._run_layer(layer))
+            event, choice = self._look(layer, hidden[-1])
+            yield event
+            if event.proposed and choice:
+                normed = self._state.readout.normed(layer, hidden[-1])
+                return _Leaving(choice.token_id, ExitReason.RULE, normed)
+            if event.proposed and draft:
+                verdict, normed = self._verify(layer, hidden[-1], draft)
+                yield verdict
+                if verdict.accepted:
+                    return _Leaving(verdict.argmax_id, ExitReason.VERIFIED, normed)
+        with self._watch("verification"):
+            normed = self._decoder.norm(hidden[-1])
+            return _Leaving(self._state.choose(normed).token_id, ExitReason.LAST_LAYER, normed)
 
     def _run_layer(self, layer: int) -> Tensor:
         self._state.check_stop()
@@ -114,14 +122,18 @@ class SinglePass:
             newest = torch.tensor([self._state.newest], device=self._decoder.device)
             return self._drafter.propose(newest, self._state.feature, CANDIDATES)
 
-    def _verify(self, layer: int, hidden: Tensor, draft: Draft) -> Verified:
+    def _verify(self, layer: int, hidden: Tensor, draft: Draft) -> tuple[Verified, Tensor]:
+        """The verdict, and the state [d] as the head saw it."""
         state = self._state
         with self._watch("verification"):
-            choice = state.choose(self._decoder.norm(hidden))
+            check = state.verifier.check(layer, hidden, self._context.length)
+            choice = check.choice
             at = (draft.ids == choice.token_id).nonzero()
         rank = int(at[0, 0]) if len(at) else -1
+        gated = rank >= 0 and state.verifier.refuses(choice)
         text = state.tokenizer.token_bytes(choice.token_id)
-        return Verified(state.run, state.emitted, layer, choice.token_id, text, rank, choice.margin)
+        verdict = Verified(state.run, state.emitted, layer, choice.token_id, text, rank, choice.margin, gated)
+        return verdict, check.normed
 
     def _audit(self, hidden: list[Tensor], draft: Draft | None, schedule: Schedule | None) -> Audited:
         state = self._state
@@ -157,3 +169,5 @@ class _Leaving:
 
     token_id: int
     reason: ExitReason
+    normed: Tensor
+    """The state as the head saw it, shape [d]: the drafter's next input."""

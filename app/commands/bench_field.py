@@ -14,7 +14,7 @@ from app.commands.opening import Opened
 from app.commands.recording import Keep
 from core.config import DType, KVPolicy, Policy, RunSettings
 from core.errors import UserError
-from core.exits.policies import check_parts
+from core.exits.requirements import check_parts
 from core.model.devices import fastest_dtype
 from core.model.loading import LoadedModel
 from core.progress import Cancelled, Progress, Report
@@ -113,7 +113,7 @@ def _add_ours(found: Field, opened: Opened, settings: RunSettings, keeps: Sequen
         if label in found.order:
             continue
         try:
-            check_parts(settings.policy, opened.parts, info.name)
+            check_parts(settings, opened.parts, info.name)
         except UserError as error:
             found.leave_out(label, str(error))
         else:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from core.drafting.head import Draft, DraftHead
+from core.drafting.head import Draft, DraftHead, Logits
 
 
 class ChainDrafter:
     """A draft head and how far along the context it is."""
 
-    def __init__(self, head: DraftHead, capacity: int) -> None:
-        self._head = head
+    def __init__(self, head: DraftHead, capacity: int, logits: Logits | None = None) -> None:
+        """`logits` is the LM head that proposes; the target's own where it is None."""
+        self._head, self._logits = head, logits
         self._cache = head.new_cache(capacity)
         self._length = 0
 
@@ -31,4 +32,4 @@ class ChainDrafter:
         """The k speculative tokens that follow the token ids [1], whose predecessor left the feature [d]."""
         predicted = self.feed(ids, feature[None])
         assert predicted is not None, "one token was fed"
-        return self._head.propose(predicted, k)
+        return self._head.propose(predicted, k, self._logits)

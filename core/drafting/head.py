@@ -6,7 +6,7 @@ x_t = fc([embedding(token_{t+1}); f_t]), one decoder layer with K/V of its own, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +17,9 @@ from core.errors import UserError
 from core.model.config import ModelConfig
 from core.model.decoder import Decoder, LayerWeights, run_layer
 from core.model.kv_cache import KVCache, Rows
+
+Logits = Callable[[Tensor], Tensor]
+"""An LM head: normed states or predicted features [n, d] to logits [n, V]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,9 @@ class DraftHead:
         """fc over embeddings and features, [..., d] each to [..., d]."""
         return F.linear(torch.cat([self.decoder.home(embedded), features], -1), self.fc, self.fc_bias)
 
-    def propose(self, predicted: Tensor, k: int) -> Draft:
-        """The k best tokens after a predicted feature f̂ [d]."""
-        logits = self.decoder.logits(predicted[None])[0].float()
+    def propose(self, predicted: Tensor, k: int, head: Logits | None = None) -> Draft:
+        """The k best tokens after a predicted feature f̂ [d], by the target's LM head where no other is given."""
+        logits = (head or self.decoder.logits)(predicted[None])[0].float()
         top = logits.topk(k)
         return Draft(top.indices, (top.values - logits.logsumexp(-1)).exp())
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from core.config import CANDIDATES
+from core.config import CANDIDATES, Lens
 from core.errors import UserError
 from core.exits.adainfer import AdaInferParts
 from core.exits.predictors import PredictorBank
@@ -68,6 +68,13 @@ class TrainedParts:
     """Predictors for what the head sees through the lens; there where the lens is."""
     problems: Mapping[str, str] = field(default_factory=dict)
     """Why one of the last four is not there although its file is: a sentence by the field's name."""
+
+    def predictors_for(self, lens: Lens) -> PredictorBank:
+        """The predictors that were trained for what a run with this lens looks at."""
+        if lens is Lens.IDENTITY:
+            return self.predictors
+        assert self.lens_predictors is not None, "`check_parts` has refused parts without a lens"
+        return self.lens_predictors
 
 
 def find_parts(info: ModelInfo, folder: Path | None = None) -> Path | None:

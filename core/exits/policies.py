@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Protocol, assert_never
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from core.config import Policy, RunSettings
 from core.drafting.head import Draft
-from core.errors import UserError
 from core.exits.adainfer import LayerClassifier
+from core.exits.judge import Judge, make_judge
+from core.exits.lens import Readout
 from core.exits.parts import TrainedParts
-from core.exits.predictors import PredictorBank, features_of
+from core.exits.predictors import PredictorBank
 from core.exits.scheduling import EveryLayer, Schedule, TwoLevelScheduler
 from core.exits.stability import first_stable
 from core.model.decoder import Decoder
@@ -45,6 +45,12 @@ class PassView:
     """The token that a normed hidden state [d] gives, by a product with the whole LM head."""
     finish: Callable[[], list[Tensor]]
     """The fed token's hidden states [d] after each of the L layers; those not run yet are run on the side."""
+    readout: Readout
+    """How the head sees a layer's state: normed, and through the lens where the run has one."""
+
+    def says(self, layer: int, hidden: Tensor) -> Choice:
+        """The layer's own token, from the hidden state [d] after it."""
+        return self.choose(self.readout.normed(layer, hidden))
 
 
 class PolicyFailed(RuntimeError):
@@ -99,24 +105,24 @@ class FixedLayer(Dense):
     def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
         if layer != self._last:
             return None
-        choice = self._view.choose(self._view.decoder.norm(hidden))
+        choice = self._view.says(layer, hidden)
         return Evaluation(np.zeros(0, np.float32), 1.0, True, choice)
 
 
 class Calm(Dense):
     """Leave where p₁ is above the threshold; pays the whole LM head at every layer (CALM, softmax response)."""
 
-    def __init__(self, threshold: float) -> None:
-        self._threshold = threshold
+    def __init__(self, threshold_at: Callable[[int], float]) -> None:
+        self._threshold_at = threshold_at
 
     def begin(self, view: PassView, draft: Draft | None) -> Schedule | None:
         self._view = view
         return None
 
     def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
-        choice = self._view.choose(self._view.decoder.norm(hidden))
+        choice = self._view.says(layer, hidden)
         features = np.array([choice.margin, choice.top], np.float32)
-        return Evaluation(features, choice.top, choice.top > self._threshold, choice)
+        return Evaluation(features, choice.top, choice.top > self._threshold_at(layer), choice)
 
 
 class AdaInfer(Dense):
@@ -131,7 +137,7 @@ class AdaInfer(Dense):
         return None
 
     def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
-        choice = self._view.choose(self._view.decoder.norm(hidden))
+        choice = self._view.says(layer, hidden)
         features = np.array([choice.margin, choice.top], np.float32)
         score, final = self._classifier.judge(layer, features)
         return Evaluation(features, score, final, choice)
@@ -141,8 +147,7 @@ class Oracle(Dense):
     """Leave at the earliest layer from which every layer's argmax is the full-depth token."""
 
     def begin(self, view: PassView, draft: Draft | None) -> Schedule | None:
-        states = view.decoder.norm(torch.stack(view.finish()))
-        self._choices = [view.choose(state) for state in states]
+        self._choices = [view.choose(state) for state in view.readout.every(view.finish())]
         tokens = np.array([choice.token_id for choice in self._choices])
         self._exit = first_stable(tokens)
         return None
@@ -154,57 +159,36 @@ class Oracle(Dense):
 
 
 class SpecEE:
-    """T1, or T1 with T2: speculation-based predictors on the layers that the scheduler picks.
-
-    norm(h)·W[S] is computed as h·(weight ∘ W[S]) / rms(h), in NumPy: for so few numbers each torch operation would cost
-    more than the arithmetic.
-    """
+    """T1, or T1 with T2: speculation-based predictors on the layers that the scheduler picks."""
 
     drafts = True
 
-    def __init__(self, bank: PredictorBank, scheduler: EveryLayer | TwoLevelScheduler, threshold: float) -> None:
-        self._bank, self._scheduler, self._threshold = bank, scheduler, threshold
+    def __init__(
+        self, bank: PredictorBank, scheduler: EveryLayer | TwoLevelScheduler, threshold_at: Callable[[int], float]
+    ) -> None:
+        """`bank` is made for what the run's lens shows; an exit is proposed where a score is above the threshold."""
+        self._bank, self._scheduler = bank, scheduler
+        self._thresholds = [threshold_at(layer) for layer in range(bank.layers)]
         self._schedule = scheduler.schedule()
+        self._judge: Judge | None = None
 
     def begin(self, view: PassView, draft: Draft | None) -> Schedule:
         assert draft is not None, "SpecEE looks at speculative tokens"
         self._schedule = self._scheduler.schedule()
-        decoder = view.decoder
-        self._eps = decoder.config.norm_eps
-        self._rows = (decoder.head_weight[draft.ids] * decoder.final_norm).float().cpu().numpy()
-        self._previous: FloatArray | None = None
+        decoder, self._readout = view.decoder, view.readout
+        self._judge = self._judge or make_judge(self._bank, decoder)
+        self._judge.begin((decoder.head_weight[draft.ids] * decoder.final_norm).float().cpu().numpy())
         return self._schedule
 
     def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
         if not self._schedule.active[layer]:
             return None
-        state = hidden.float().cpu().numpy()
-        logits = self._rows @ state * np.float32((state @ state / len(state) + self._eps) ** -0.5)
-        features = features_of(logits, self._previous)
-        self._previous = features[len(logits) : 2 * len(logits)]
-        score = self._bank.score(layer, features)
-        return Evaluation(features, score, score > self._threshold)
+        assert self._judge is not None, "a token begins before its layers"
+        features, score = self._judge.look(layer, self._readout.state(layer, hidden))
+        return Evaluation(features, score, score > self._thresholds[layer])
 
     def record(self, token: int, layer: int) -> None:
         self._scheduler.record(token, layer)
-
-
-def check_parts(policy: Policy, parts: TrainedParts | None, model: str) -> None:
-    """Refuse a policy whose trained parts are missing.
-
-    Raises:
-        UserError: they are; says how to make them for the model of this name.
-    """
-    if policy.needs_parts and parts is None:
-        raise UserError(
-            f"{policy.value} needs a drafter and predictors trained for {model}; make them with `specee-viewer train`, "
-            "or choose the dense policy."
-        )
-    if policy.needs_adainfer and (parts is None or parts.adainfer is None):
-        raise UserError(
-            f"{policy.value} needs classifiers trained for {model}; make them with "
-            "`specee-viewer train --stage adainfer`, or choose the dense policy."
-        )
 
 
 def make_policy(settings: RunSettings, depth: int, parts: TrainedParts | None) -> ExitPolicy:
@@ -219,12 +203,13 @@ def make_policy(settings: RunSettings, depth: int, parts: TrainedParts | None) -
         case Policy.FIXED:
             return FixedLayer(settings.fixed_layer)
         case Policy.CALM:
-            return Calm(settings.threshold)
+            return Calm(settings.threshold_at)
         case Policy.ORACLE:
             return Oracle()
         case Policy.SPECEE_T1 | Policy.SPECEE_T1T2:
             assert parts is not None, "the engine checks for parts"
-            return SpecEE(parts.predictors, _scheduler(settings, depth, parts), settings.threshold)
+            bank = parts.predictors_for(settings.lens)
+            return SpecEE(bank, make_scheduler(settings, depth, parts), settings.threshold_at)
         case Policy.ADAINFER_SVM | Policy.ADAINFER_CRF:
             trained = parts.adainfer if parts else None
             assert trained is not None, "the engine checks for classifiers"
@@ -237,7 +222,8 @@ def make_policy(settings: RunSettings, depth: int, parts: TrainedParts | None) -
             assert_never(settings.policy)
 
 
-def _scheduler(settings: RunSettings, depth: int, parts: TrainedParts) -> EveryLayer | TwoLevelScheduler:
+def make_scheduler(settings: RunSettings, depth: int, parts: TrainedParts) -> EveryLayer | TwoLevelScheduler:
+    """Which layers SpecEE's predictors watch: T1's or T2's rule."""
     if settings.policy is Policy.SPECEE_T1:
         return EveryLayer(depth)
     return TwoLevelScheduler(settings.scheduler, depth, parts.offline_ranking)
