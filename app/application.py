@@ -6,13 +6,13 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from app.calm import calm_collector
+from app.calm import calm_collector, take_short_turns
 from app.screen import require_screen
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
-    from app.main_window import MainWindow
+    from app.opening import Opening
 
 NAME = "specee-viewer"
 
@@ -31,11 +31,14 @@ def run_app(model: str | None = None, theme: str | None = None, reset_layout: bo
     require_screen(os.environ, sys.platform)
     # torch reads it when it is imported; two spinning threads on a busy two-core machine are up to 70 times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    take_short_turns()
     with calm_collector():
         application = make_application()
-        window = open_window(application, model, theme, reset_layout)
+        opening = open_window(application, model, theme, reset_layout)
     code = application.exec()
-    window.session.close()
+    opening.close()
+    if opening.error is not None:
+        raise opening.error
     return code
 
 
@@ -59,22 +62,23 @@ def make_application() -> QApplication:
 
 def open_window(
     application: QApplication, model: str | None = None, theme: str | None = None, reset_layout: bool = False
-) -> MainWindow:
-    """Show the window; the model is loaded only after the first paint."""
+) -> Opening:
+    """Show the window; what it needs beyond the first paint follows that."""
     from app.main_window import MainWindow
-    from app.session import Session
+    from app.opening import Opening
     from app.settings import Preferences, ThemeMode
     from app.theming import Theming
 
     preferences = Preferences()
     if theme is not None:
         preferences.theme = ThemeMode(theme)
-    theming = Theming(application, preferences.theme)
-    window = MainWindow(Session(), preferences)
-    theming.attach(window)
+    window = MainWindow(preferences)
+    # Only now: with a stylesheet every widget that finds its place would be styled anew, with all that it holds.
+    Theming(application, preferences.theme).attach(window)
+    window.recall()
     if reset_layout:
         window.reset_layout()
-    wanted = model or preferences.model
-    window.shown.connect(lambda: window.flow.open(wanted))
+    opening = Opening(window, model or preferences.model)
+    opening.failed.connect(application.quit)
     window.show()
-    return window
+    return opening

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Slot
 
-from app.actions import Actions
-from app.prompt_dock import PromptPanel
-from app.run_control import RunState
+from app.main_window import MainWindow
+from app.run_state import RunState
 from app.session import Session
-from app.settings import Preferences
-from app.settings_dock import SettingsPanel
 from core.config import RunSettings
 from core.errors import UserError
 from widgets.selection import Selection
@@ -18,21 +15,12 @@ from widgets.selection import Selection
 class Controls(QObject):
     """Turns actions into commands to the session, with what is entered in the two forms."""
 
-    def __init__(
-        self,
-        session: Session,
-        actions: Actions,
-        prompt: PromptPanel,
-        form: SettingsPanel,
-        preferences: Preferences,
-        parent: QObject,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, window: MainWindow) -> None:
+        super().__init__(window)
         self._session = session
-        self._actions = actions
-        self._prompt = prompt
-        self._form = form
-        self._preferences = preferences
+        self._window = window
+        self._prompt, self._form = window.prompt, window.form
+        self._actions = actions = window.commands
         actions["run"].triggered.connect(self.run)
         actions["pause"].triggered.connect(session.pause)
         actions["step_token"].triggered.connect(self.step_token)
@@ -42,7 +30,7 @@ class Controls(QObject):
         actions["previous_token"].triggered.connect(self.select_previous)
         actions["next_token"].triggered.connect(self.select_next)
         actions["newest_token"].triggered.connect(self.select_newest)
-        prompt.run_requested.connect(self.start)
+        self._prompt.run_requested.connect(self.start)
 
     @property
     def token_count(self) -> int:
@@ -115,20 +103,12 @@ class Controls(QObject):
         self._actions["next_token"].setEnabled(count > 0 and token != count - 1)
         self._actions["newest_token"].setEnabled(count > 0)
 
-    def remember(self) -> None:
-        """Keep what is entered for the next launch."""
-        self._preferences.form = self._form.values()
-        self._preferences.unfolded = self._form.unfolded()
-        self._preferences.load_options = self._form.load_options()
-        self._preferences.prompt = self._prompt.text.toPlainText()
-        self._preferences.chat_template = self._prompt.template.isChecked()
-
     def _begin(self, *, paused: bool) -> bool:
         """Start a run with what is entered; False, with a sentence beside the input, where that cannot be."""
         prompt, settings = self._prompt.prompt(), self._entered()
         if prompt is None or settings is None:
             return False
-        self.remember()
+        self._window.remember_inputs()
         self._session.run(prompt, settings, paused=paused)
         return True
 

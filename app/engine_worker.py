@@ -13,7 +13,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.failure import Failure, describe
 from app.loader import LoadedEngine, LoadedSummary, Loader, ModelMissing, ModelRequest
 from app.mailbox import Item, LoadOver, Mailbox, Notice, RunMoved, RunOver
-from app.run_control import RunControl, RunState
+from app.run_control import RunControl
+from app.run_state import RunState
 from core.config import RunSettings
 from core.errors import UserError
 from core.progress import Cancelled

@@ -213,7 +213,7 @@ class Note(QLabel):
 
     def _claim(self) -> None:
         """Ask for every line's room: a panel that has too little would lay a wrapped label over its neighbours."""
-        self.setMinimumHeight(self.heightForWidth(self.width()))
+        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))  # it is -1 before there is a width
 
     def _show(self, role: str, text: str) -> None:
         self.setProperty("role", role)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from app.failure import Failure
 from app.loader import LoadedSummary, ModelMissing
-from app.run_control import RunState
+from app.run_state import RunState
 from core.progress import Progress
 from core.trace.events import Event
 

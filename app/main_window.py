@@ -1,4 +1,8 @@
-"""The window: it puts panels, actions and session together, and decides nothing itself."""
+"""The window: panels, forms, actions and menus, before there is anything to show in them.
+
+It knows no session and imports nothing that is slow, so that it is painted early. A `Workbench` then brings it to
+life.
+"""
 
 from __future__ import annotations
 
@@ -7,83 +11,90 @@ from PySide6.QtGui import QCloseEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QScrollArea
 
 from app import layout
-from app.actions import ALL, HELP, RUN, SELECT, THEMES, Actions
-from app.controls import Controls
-from app.error_dialog import ErrorDialog
-from app.failure import Failure
+from app.actions import ALL, HELP, MODEL, RUN, SELECT, THEMES, Actions
 from app.help import about_dialog, keys_dialog
 from app.icons import app_icon
-from app.loader import LoadedSummary
-from app.model_flow import ModelFlow, facts_of
 from app.panel import Panel
-from app.progress_line import progress_text
+from app.places import PLACES, PROMPT, SETTINGS
 from app.prompt_dock import PromptPanel
-from app.run_control import RunState
-from app.session import Session
+from app.run_state import RunState
 from app.settings import Preferences, ThemeMode
 from app.settings_dock import SettingsPanel
-from app.state_words import detail, empty_sentences
+from app.state_words import empty_sentences
 from app.status_line import StatusLine
 from app.toolbar import ToolBar
-from app.views import CURVES, EXITS, SCHEDULER, TOKENS, WHY, Place, Views
-from core.progress import Progress
 from widgets.palette import DARK, Theme
-from widgets.selection import Selection
 
 TITLE = "specee-viewer"
-PROMPT = Place("prompt", "Prompt", "panel-prompt", "Ctrl+1", "What the model is asked")
-SETTINGS = Place("settings", "Engine", "panel-settings", "Ctrl+2", "What decides a run")
-PLACES = (PROMPT, SETTINGS, TOKENS, EXITS, SCHEDULER, CURVES, WHY)
 
 
 class MainWindow(QMainWindow):
-    """Prompt, settings and the views of one session. Closing it ends the session."""
+    """Prompt, settings and the panels of one session. Call `apply_theme`, then `recall`, before it is shown."""
 
     shown = Signal()
     """After the first paint: from here on heavy work may begin."""
+    closed = Signal()
+    """It has vanished: what goes on behind it has to end."""
     theme_mode_changed = Signal(object)
     """The `ThemeMode` that the user chose."""
+    theme_changed = Signal(object)
+    """The `Theme` that the window has taken over."""
 
-    def __init__(self, session: Session, preferences: Preferences) -> None:
+    def __init__(self, preferences: Preferences) -> None:
         super().__init__()
-        self.session = session
         self.preferences = preferences
         self.theme: Theme = DARK
         self._painted = False
         self.setObjectName("main")
         self.setWindowIcon(app_icon())
+        self.setWindowTitle(TITLE)
         self.commands = Actions(self)
-        self.prompt, self.form, self.views = PromptPanel(), SettingsPanel(), Views(self)
+        self.prompt, self.form = PromptPanel(), SettingsPanel()
+        self._form_area = _scrolled(self.form)
         self.panels = self._make_panels()
         self.host = layout.DockHost(self.panels)
         self.setCentralWidget(layout.framed(self.host))
-        self.controls = Controls(session, self.commands, self.prompt, self.form, preferences, self)
-        self.flow = ModelFlow(session, preferences, self.form, self.commands, self)
         self.status = StatusLine()
         self.setStatusBar(self.status)
-        self.tools = ToolBar(self.commands, self.flow.fill(QMenu(self)), self)
+        self.recent = QMenu("Recent models", self)
+        self.tools = ToolBar(self.commands, self._fill_model_menu(QMenu(self)), self)
         self.addToolBar(self.tools)
         self._make_menus()
         self._connect()
-        self._recall()
-        self._show_model(session.model)
-        self._show_trace(0)
-        self._show_state(session.state)
+        self._await_session()
 
     def apply_theme(self, theme: Theme) -> None:
         """Repaint what the application's stylesheet does not reach."""
-        self.theme = self.flow.theme = theme
+        self.theme = theme
         self.commands.apply_theme(theme)
         self.tools.apply_theme(theme)
-        self.views.apply_theme(theme)
         for panel in self.panels.values():
             panel.apply_theme(theme)
+        self.theme_changed.emit(theme)
+
+    def recall(self) -> None:
+        """Be as the window was left: its place, its panels, and what was entered. Sizes need the theme's fonts."""
+        preferences, form = self.preferences, self.form
+        self._form_area.setMinimumWidth(form.minimumSizeHint().width())
+        layout.restore(self, self.host, preferences)
+        self.prompt.text.setPlainText(preferences.prompt)
+        self.prompt.template.setChecked(preferences.chat_template)
+        form.set_load_options(preferences.load_options)
+        form.set_values(preferences.form)
+        if preferences.unfolded is not None:
+            form.set_unfolded(preferences.unfolded)
+        self.prompt.text.setFocus()
 
     @Slot()
     def reset_layout(self) -> None:
         """Put every panel back in its first place."""
         self.host.arrange()
         self.prompt.text.setFocus()
+
+    def show_model(self, name: str | None) -> None:
+        """Name the loaded model in title and toolbar."""
+        self.tools.show_model(name or "No model")
+        self.setWindowTitle(f"{name} — {TITLE}" if name else TITLE)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -92,35 +103,46 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(0, self.shown.emit)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember, vanish at once, then end the engine's thread, which takes up to a layer."""
+        """Remember and vanish at once; what ends afterwards, such as the engine's thread, takes up to a layer."""
         layout.remember(self, self.host, self.preferences)
-        self.controls.remember()
+        self.remember_inputs()
         self.hide()
-        self.session.close()
+        self.closed.emit()
         event.accept()
+
+    def remember_inputs(self) -> None:
+        """Keep what is entered for the next launch."""
+        preferences, form = self.preferences, self.form
+        preferences.form = form.values()
+        preferences.unfolded = form.unfolded()
+        preferences.load_options = form.load_options()
+        preferences.prompt = self.prompt.text.toPlainText()
+        preferences.chat_template = self.prompt.template.isChecked()
 
     # Making
 
     def _make_panels(self) -> dict[str, Panel]:
-        scroll = QScrollArea()
-        scroll.setWidget(self.form)
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setMinimumWidth(self.form.minimumSizeHint().width())
-        panels = {
-            PROMPT.key: Panel(PROMPT.key, PROMPT.title, PROMPT.icon, self.prompt),
-            SETTINGS.key: Panel(SETTINGS.key, SETTINGS.title, SETTINGS.icon, scroll),
-            **self.views.panels,
-        }
+        panels = {place.key: Panel(place) for place in PLACES}
+        panels[PROMPT.key].show_view(self.prompt)
+        panels[SETTINGS.key].show_view(self._form_area)
         for place in PLACES:
             toggle = panels[place.key].toggleViewAction()
             self.commands.adopt(f"panel_{place.key}", toggle, place.icon, place.shortcut, f"Show or hide: {place.tip}")
         return panels
 
+    def _fill_model_menu(self, menu: QMenu) -> QMenu:
+        commands = self.commands
+        menu.addAction(commands["default_model"])
+        menu.addActions([commands["open_folder"], commands["open_gguf"], commands["open_hub"]])
+        menu.addMenu(self.recent)
+        menu.addSeparator()
+        menu.addActions([commands["reload"], commands["parts"]])
+        return menu
+
     def _make_menus(self) -> None:
         bar, commands = self.menuBar(), self.commands
         panel_toggles = [commands[f"panel_{place.key}"] for place in PLACES]
-        model = self.flow.fill(bar.addMenu("&Model"))
+        model = self._fill_model_menu(bar.addMenu("&Model"))
         model.addSeparator()
         model.addAction(commands["quit"])
         run = bar.addMenu("&Run")
@@ -137,17 +159,7 @@ class MainWindow(QMainWindow):
         self.addActions([*commands.some(ALL), *panel_toggles])
 
     def _connect(self) -> None:
-        session, commands = self.session, self.commands
-        session.state_changed.connect(self._show_state)
-        session.trace_changed.connect(self._show_trace)
-        session.selection_changed.connect(self._show_selection)
-        session.model_changed.connect(self._show_model)
-        session.failed.connect(self._show_failure)
-        session.progressed.connect(self._show_progress)
-        self.status.progress.cancelled.connect(session.cancel_load)
-        self.views.selected.connect(session.select)
-        self.views.figures_changed.connect(self._show_figures)
-        self.tools.scrubber.moved.connect(self.controls.select_token)
+        commands = self.commands
         commands["quit"].triggered.connect(self.close)
         commands["reset_layout"].triggered.connect(self.reset_layout)
         commands["keys"].triggered.connect(self._show_keys)
@@ -157,15 +169,15 @@ class MainWindow(QMainWindow):
             action.setChecked(mode is self.preferences.theme)
             action.triggered.connect(self._choose_theme)
 
-    def _recall(self) -> None:
-        layout.restore(self, self.host, self.preferences)
-        self.prompt.text.setPlainText(self.preferences.prompt)
-        self.prompt.template.setChecked(self.preferences.chat_template)
-        self.form.set_load_options(self.preferences.load_options)
-        self.form.set_values(self.preferences.form)
-        if self.preferences.unfolded is not None:
-            self.form.set_unfolded(self.preferences.unfolded)
-        self.prompt.text.setFocus()
+    def _await_session(self) -> None:
+        """Look as while a model is loaded, which is what comes next, and offer nothing that needs a session."""
+        for action in self.commands.some((*RUN, *SELECT, *MODEL)):
+            action.setEnabled(action is self.commands["quit"])
+        self.prompt.set_runnable(False)
+        self.show_model(None)
+        self.status.show_state(RunState.LOADING)
+        for key, sentence in (empty_sentences(RunState.LOADING, False, None) or {}).items():
+            self.panels[key].set_empty(sentence)
 
     # Menu
 
@@ -183,52 +195,10 @@ class MainWindow(QMainWindow):
     def _show_about(self) -> None:
         about_dialog(self).open()
 
-    # What the session says
 
-    @Slot(object)
-    def _show_state(self, state: RunState) -> None:
-        self.controls.show_state()
-        self.panels[SETTINGS.key].set_subtitle("changes apply to the next run" if self.session.is_running else "")
-        self._show_figures()
-
-    @Slot(int)
-    def _show_trace(self, first: int) -> None:
-        self.views.show_trace(self.session.trace, first, self.session.selection)
-        self.commands["reset"].setEnabled(self.session.trace is not None)
-
-    @Slot(object)
-    def _show_selection(self, selection: Selection) -> None:
-        running = self.session.state is RunState.RUNNING
-        self.views.show_selection(selection, gently=running and self.session.is_following)
-        self._show_position()
-
-    @Slot()
-    def _show_figures(self) -> None:
-        session = self.session
-        self.status.show_state(session.state, detail(session.state, session.trace))
-        self.status.show_figures(self.views.figures, session.trace)
-        self.views.set_empty(empty_sentences(session.state, session.model is not None, session.trace))
-        self._show_position()
-
-    def _show_position(self) -> None:
-        self.tools.scrubber.show_tokens(self.controls.token_count, self.session.selection.token)
-        self.controls.show_position()
-
-    @Slot(object)
-    def _show_model(self, summary: LoadedSummary | None) -> None:
-        self.status.show_model(summary.info if summary else None)
-        self.tools.show_model(summary.info.name if summary else "No model")
-        self.setWindowTitle(f"{summary.info.name} — {TITLE}" if summary else TITLE)
-        self.form.set_model(facts_of(summary) if summary else None)
-        self.prompt.set_template_available(summary is None or summary.has_chat_template)
-
-    @Slot(object)
-    def _show_progress(self, progress: Progress) -> None:
-        self.status.progress.show_progress(progress)
-        if self.session.trace is None:
-            self.panels[TOKENS.key].set_empty(f"{progress_text(progress)}\nWrite a prompt meanwhile.")
-
-    @Slot(object)
-    def _show_failure(self, failure: Failure) -> None:
-        if not self.flow.take_failure(failure):
-            ErrorDialog(failure, self.theme, self).open()
+def _scrolled(form: SettingsPanel) -> QScrollArea:
+    area = QScrollArea()
+    area.setWidget(form)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    return area

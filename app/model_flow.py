@@ -6,21 +6,19 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QWidget
+from PySide6.QtWidgets import QFileDialog, QInputDialog
 
-from app.actions import Actions
 from app.failure import Failure
 from app.loader import LoadedSummary, ModelMissing, ModelRequest
+from app.main_window import MainWindow
 from app.model_dialog import ModelDialog, Offer
 from app.model_form import LoadOptions
 from app.parts_dialog import PartsDialog
-from app.run_control import RunState
+from app.run_state import RunState
 from app.session import Session
-from app.settings import Preferences
-from app.settings_dock import ModelFacts, SettingsPanel
+from app.settings_dock import ModelFacts
 from core.config import DEFAULT_MODEL
 from core.progress import Progress
-from widgets.palette import DARK, Theme
 
 DEFAULT_TITLE = "SmolLM2-135M-Instruct"
 
@@ -28,18 +26,12 @@ DEFAULT_TITLE = "SmolLM2-135M-Instruct"
 class ModelFlow(QObject):
     """Opens models through the session, asks before anything is downloaded, and remembers what was opened."""
 
-    def __init__(
-        self, session: Session, preferences: Preferences, form: SettingsPanel, actions: Actions, window: QWidget
-    ) -> None:
+    def __init__(self, session: Session, window: MainWindow) -> None:
         super().__init__(window)
         self._session = session
-        self._preferences = preferences
-        self._form = form
-        self._actions = actions
         self._window = window
-        self.theme: Theme = DARK
+        self._preferences, self._form = window.preferences, window.form
         self.dialog: ModelDialog | None = None
-        self.recent = QMenu("Recent models", window)
         self._wanted = ModelRequest()
         self._connect()
 
@@ -50,16 +42,6 @@ class ModelFlow(QObject):
             ref, dtype=options.dtype, threads=options.threads, device=options.device, fetch=fetch
         )
         self._session.load_model(self._wanted)
-
-    def fill(self, menu: QMenu) -> QMenu:
-        """Put the model actions into a menu."""
-        actions = self._actions
-        menu.addAction(actions["default_model"])
-        menu.addActions([actions["open_folder"], actions["open_gguf"], actions["open_hub"]])
-        menu.addMenu(self.recent)
-        menu.addSeparator()
-        menu.addActions([actions["reload"], actions["parts"]])
-        return menu
 
     def take_failure(self, failure: Failure) -> bool:
         """Show a failed load in the open model dialog; False where it is for another dialog to show.
@@ -72,7 +54,7 @@ class ModelFlow(QObject):
         return True
 
     def _connect(self) -> None:
-        actions, session = self._actions, self._session
+        actions, session, recent = self._window.commands, self._session, self._window.recent
         actions["default_model"].triggered.connect(self._open_default)
         actions["open_folder"].triggered.connect(self._open_folder)
         actions["open_gguf"].triggered.connect(self._open_gguf)
@@ -81,8 +63,8 @@ class ModelFlow(QObject):
         actions["parts"].triggered.connect(self.show_parts)
         self._form.reload_requested.connect(self.reload)
         self._form.parts_requested.connect(self.show_parts)
-        self.recent.aboutToShow.connect(self._fill_recent)
-        self.recent.triggered.connect(self._open_recent)
+        recent.aboutToShow.connect(self._fill_recent)
+        recent.triggered.connect(self._open_recent)
         session.model_missing.connect(self._offer)
         session.model_changed.connect(self._loaded)
         session.progressed.connect(self._progressed)
@@ -132,11 +114,12 @@ class ModelFlow(QObject):
 
     @Slot()
     def _fill_recent(self) -> None:
-        self.recent.clear()
+        recent = self._window.recent
+        recent.clear()
         for ref in self._preferences.recent_models:
-            self.recent.addAction(ref).setData(ref)
-        if self.recent.isEmpty():
-            self.recent.addAction("none yet").setEnabled(False)
+            recent.addAction(ref).setData(ref)
+        if recent.isEmpty():
+            recent.addAction("none yet").setEnabled(False)
 
     def _start_folder(self) -> str:
         for ref in self._preferences.recent_models:
@@ -147,7 +130,7 @@ class ModelFlow(QObject):
     @Slot(object)
     def _offer(self, missing: ModelMissing) -> None:
         self._close_dialog()
-        dialog = ModelDialog(_offer_of(missing), self.theme, self._window)
+        dialog = ModelDialog(_offer_of(missing), self._window.theme, self._window)
         dialog.download_requested.connect(self._download)
         dialog.folder_requested.connect(self._open_folder)
         dialog.gguf_requested.connect(self._open_gguf)

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from app.forms import labelled, named
 from app.icons import icon, pixmap
+from app.places import Place
 from widgets.painting import painting
 from widgets.palette import Theme
 from widgets.quiet_label import QuietLabel
@@ -47,14 +48,20 @@ class Header(QWidget):
         self._row = row = QHBoxLayout(self)
         row.setContentsMargins(*HEADER_MARGINS)
         row.setSpacing(6)
-        for label in (self.title, self.subtitle.label):
-            # Both start level with the buttons, so that a wrapped legend hangs below its first line.
-            label.ensurePolished()
-            label.setContentsMargins(0, (BUTTON - label.fontMetrics().height()) // 2, 0, 0)
         row.addWidget(self.title, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.subtitle, 1)
         row.addWidget(self.float_button, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.hide_button, 0, Qt.AlignmentFlag.AlignTop)
+
+    def apply_theme(self, theme: Theme) -> None:
+        faint = mixed(theme.muted, theme.surface, 0.35)
+        self.float_button.setIcon(icon("float", theme.muted, faint))
+        self.hide_button.setIcon(icon("close", theme.muted, faint))
+        for label in (self.title, self.subtitle.label):
+            # Both start level with the buttons, so that a wrapped legend hangs below its first line.
+            label.ensurePolished()
+            label.setContentsMargins(0, (BUTTON - label.fontMetrics().height()) // 2, 0, 0)
+        self.fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -125,25 +132,34 @@ class EmptyState(QWidget):
 
 
 class Panel(QDockWidget):
-    """One dockable view. `key` is its object name, by which its place is remembered."""
+    """One dockable view, which may come later. `place.key` is the object name, by which its place is remembered."""
 
-    def __init__(self, key: str, title: str, icon_name: str, view: QWidget, parent: QWidget | None = None) -> None:
-        super().__init__(title, parent)
-        self.setObjectName(key)
-        self.view = view
-        self.header = Header(title)
+    def __init__(self, place: Place, parent: QWidget | None = None) -> None:
+        super().__init__(place.title, parent)
+        self.setObjectName(place.key)
+        self.view: QWidget | None = None
+        self.header = Header(place.title)
         self.setTitleBarWidget(self.header)
-        self.empty = EmptyState(icon_name)
+        self.empty = EmptyState(place.icon)
         body = QWidget()
         room = QVBoxLayout(body)
         room.setContentsMargins(*BODY_MARGINS)
         self._stack = QStackedLayout()
         room.addLayout(self._stack)
-        self._stack.addWidget(view)
         self._stack.addWidget(self.empty)
         self.setWidget(body)
         self.header.float_button.clicked.connect(self._toggle_floating)
         self.header.hide_button.clicked.connect(self.close)
+
+    def set_view(self, view: QWidget) -> None:
+        """Hold this view from now on; out of sight until it is shown."""
+        self.view = view
+        self._stack.addWidget(view)
+
+    def show_view(self, view: QWidget) -> None:
+        """Hold this view, which always has something to show."""
+        self.set_view(view)
+        self.set_empty(None)
 
     def set_subtitle(self, text: str) -> None:
         """The muted words after the title; rich text is allowed."""
@@ -152,10 +168,13 @@ class Panel(QDockWidget):
             self.header.fit()
 
     def set_empty(self, sentence: str | None) -> None:
-        """Show this sentence in place of the view; None shows the view."""
+        """Show this sentence in place of the view; None shows the view, which must be there."""
         if sentence is not None:
             self.empty.show_text(sentence)
-        self._stack.setCurrentIndex(0 if sentence is None else 1)
+            self._stack.setCurrentWidget(self.empty)
+        else:
+            assert self.view is not None, "a panel without a view has nothing to show"
+            self._stack.setCurrentWidget(self.view)
 
     def add_action(self, action: QAction) -> None:
         """A quiet button for `action` in the title bar."""
@@ -164,12 +183,10 @@ class Panel(QDockWidget):
     @property
     def is_empty(self) -> bool:
         """Whether a sentence stands in place of the view."""
-        return self._stack.currentIndex() == 1
+        return self._stack.currentWidget() is self.empty
 
     def apply_theme(self, theme: Theme) -> None:
-        faint = mixed(theme.muted, theme.surface, 0.35)
-        self.header.float_button.setIcon(icon("float", theme.muted, faint))
-        self.header.hide_button.setIcon(icon("close", theme.muted, faint))
+        self.header.apply_theme(theme)
         self.empty.apply_theme(theme)
         self.update()
 

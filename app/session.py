@@ -14,7 +14,8 @@ from app.engine_worker import LoadOrder, RunOrder
 from app.failure import Failure
 from app.loader import LoadedSummary, Loader, ModelMissing, ModelRequest, load_engine
 from app.mailbox import LoadOver, Notice, RunMoved, RunOver
-from app.run_control import RunControl, RunState
+from app.run_control import RunControl
+from app.run_state import RunState
 from core.config import RunSettings
 from core.trace.events import EndReason, Event, RunStarted
 from core.trace.trace import Trace

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from app.run_control import RunState
-from core.trace.trace import Trace
+from typing import TYPE_CHECKING
+
+from app.run_state import RunState
+
+if TYPE_CHECKING:
+    from core.trace.trace import Trace
 
 NEXT = {
     RunState.NO_MODEL: "No model is open.\nChoose one under Model, at the top left (Ctrl+D takes the default one).",

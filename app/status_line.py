@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtWidgets import QStatusBar, QWidget
 
-from app.figures import Figures
 from app.progress_line import ProgressLine
-from app.run_control import RunState
-from core.trace.events import ModelInfo
-from core.trace.trace import Trace
+from app.run_state import RunState
 from widgets.quiet_label import QuietLabel
+
+if TYPE_CHECKING:
+    from app.figures import Figures
+    from core.trace.events import ModelInfo
+    from core.trace.trace import Trace
 
 SIGNS = {
     RunState.NO_MODEL: "○",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QWidget
 
 from app.figures import Figures
 from app.panel import Panel
+from app.places import CURVES, EXITS, SCHEDULER, TOKENS, VIEWS, WHY, Place
 from core.analysis.audit_words import wrong_exit
 from core.analysis.summaries import candidate_curves, is_wrong, online_sources, scheduler_map, token_chips, visible
 from core.analysis.why import why
@@ -26,23 +25,7 @@ from widgets.throttle import Throttle
 from widgets.token_strip import TokenStrip
 from widgets.why_view import WhyView
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """How a view is named and found."""
-
-    key: str
-    title: str
-    icon: str
-    shortcut: str
-    tip: str
-
-
-TOKENS = Place("tokens", "Tokens", "panel-tokens", "Ctrl+3", "Every token, coloured by the layer it left at")
-EXITS = Place("exits", "Exit layers", "panel-exits", "Ctrl+4", "Exit layers over tokens, with their running mean")
-SCHEDULER = Place("scheduler", "Scheduler", "panel-scheduler", "Ctrl+5", "Which layers were watched for each token")
-CURVES = Place("candidates", "Candidates", "panel-candidates", "Ctrl+6", "Candidates’ probabilities over layers")
-WHY = Place("why", "Why", "panel-why", "Ctrl+7", "Why the selected token left where it did, in words")
+View = TokenStrip | ExitChart | SchedulerMapView | ProbabilityCurvesView | WhyView
 
 LONGEST = 14
 """Characters of a token that a title bar has room for."""
@@ -51,14 +34,16 @@ DENSE = "A dense run watches no layers.\nChoose a SpecEE policy to see the sched
 
 
 class Views(QObject):
-    """Five panels on one trace and one selection."""
+    """Five panels on one trace and one selection. Nothing can be shown before `build` has come to its end."""
 
     selected = Signal(object)
     """The `Selection` that a view asks for."""
     figures_changed = Signal()
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, panels: Mapping[str, Panel], parent: QObject | None = None) -> None:
+        """`panels` holds an empty one for each of `VIEWS`, by its key."""
         super().__init__(parent)
+        self.panels = {place.key: panels[place.key] for place in VIEWS}
         self.figures = Figures()
         self._trace: Trace | None = None
         self._selection = Selection()
@@ -69,19 +54,30 @@ class Views(QObject):
         """By panel: the first token that it has not drawn yet."""
         self._figures_from = 0
         self._throttle = Throttle(self)
-        self.tokens, self.exits, self.scheduler = TokenStrip(), ExitChart(), SchedulerMapView()
-        self.curves, self.why = ProbabilityCurvesView(), WhyView()
+        self._draw: dict[str, Callable[[int], None]] = {}
+
+    def build(self, theme: Theme) -> Iterator[None]:
+        """Make the views in this theme, one a step: all of them at once take several frames."""
+        self._theme = theme
+        self.tokens = TokenStrip()
+        self._add(TOKENS, self.tokens, self._draw_tokens)
+        yield
+        self.exits = ExitChart()
+        self._add(EXITS, self.exits, self._draw_exits)
+        yield
+        self.scheduler = SchedulerMapView()
+        self._add(SCHEDULER, self.scheduler, self._draw_scheduler)
+        yield
+        self.curves = ProbabilityCurvesView()
+        self._add(CURVES, self.curves, self._draw_curves)
+        yield
+        self.why = WhyView()
+        self._add(WHY, self.why, self._draw_why)
+        yield
+        self.panels[WHY.key].add_action(self.why.copy_action)
         self.scheduler.set_sources(self._source)
         for noted in (self.tokens, self.exits, self.scheduler):
             noted.set_notes(self._note)
-        self._draw: dict[str, Callable[[int], None]] = {}
-        self.panels: dict[str, Panel] = {}
-        self._add(TOKENS, self.tokens, self._draw_tokens)
-        self._add(EXITS, self.exits, self._draw_exits)
-        self._add(SCHEDULER, self.scheduler, self._draw_scheduler)
-        self._add(CURVES, self.curves, self._draw_curves)
-        self._add(WHY, self.why, self._draw_why)
-        self.panels[WHY.key].add_action(self.why.copy_action)
         self._marked: dict[str, TokenStrip | ExitChart | SchedulerMapView | ProbabilityCurvesView] = {
             TOKENS.key: self.tokens,
             EXITS.key: self.exits,
@@ -91,6 +87,7 @@ class Views(QObject):
         """The views that mark the selection."""
         for view in self._marked.values():
             view.selected.connect(self.selected)
+        self._show_legends()
 
     def show_trace(self, trace: Trace | None, first: int, selection: Selection) -> None:
         """Draw the tokens from `first` on again, one panel a frame; everything where the trace is another one."""
@@ -153,10 +150,11 @@ class Views(QObject):
         while not self._throttle.idle:
             self._throttle.flush()
 
-    def _add(self, place: Place, view: QWidget, draw: Callable[[int], None]) -> None:
-        panel = Panel(place.key, place.title, place.icon, view)
+    def _add(self, place: Place, view: View, draw: Callable[[int], None]) -> None:
+        view.apply_theme(self._theme)
+        panel = self.panels[place.key]
+        panel.set_view(view)
         panel.visibilityChanged.connect(self._catch_up)
-        self.panels[place.key] = panel
         self._draw[place.key] = draw
 
     def _replace(self, trace: Trace | None) -> None:

@@ -27,10 +27,11 @@ from app.commands import fitting
 from app.commands.window_probe import keep_settings_in
 from app.loader import ModelMissing
 from app.main_window import MainWindow
-from app.run_control import RunState
+from app.run_state import RunState
 from app.session import Session
 from app.settings import Preferences, ThemeMode
 from app.theming import Theming
+from app.workbench import Workbench
 from core.analysis.summaries import Outcome, outcome
 from core.config import DEFAULT_MODEL, Policy, Record, RunSettings
 from widgets.selection import Selection
@@ -48,12 +49,15 @@ class Studio:
 
     def __init__(self, application: QApplication, mode: ThemeMode, out: Path) -> None:
         self._application, self._mode, self._out = application, mode, out
-        self.window = MainWindow(Session(), Preferences())
-        theming = Theming(application, mode)
-        theming.attach(self.window)
+        self.window = MainWindow(Preferences())
+        Theming(application, mode).attach(self.window)
+        self.window.recall()
+        self.session = Session()
+        self.work = Workbench(self.session, self.window)
+        for _ in self.work.build():
+            pass
         self.window.resize(*SIZE)
         self.window.show()
-        self.session = self.window.session
 
     def take_all(self, model: str) -> None:
         """Every state, in the order in which a user meets them."""
@@ -73,7 +77,7 @@ class Studio:
         self._close_dialogs()
 
     def _load(self, model: str) -> None:
-        self.window.flow.open(model)
+        self.work.flow.open(model)
         self.wait(lambda: self.session.state is RunState.LOADING)
         self.take("loading")
         self.wait(lambda: self.session.model is not None and self.session.state is RunState.READY)
@@ -167,7 +171,7 @@ class Studio:
 
     def take(self, state: str) -> None:
         """Write the picture of what is on show now."""
-        self.window.views.flush()
+        self.work.views.flush()
         self._application.processEvents()
         picture = self.window.grab()
         dialog = self._dialog()

@@ -1,13 +1,19 @@
-"""Colours, and nothing else: two themes of roles, and cividis for exit layers."""
+"""Colours, and nothing else: two themes of roles, and cividis for exit layers.
+
+The first window needs the themes, and NumPy and pyqtgraph take 0.2 s to import; so only cividis asks for them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +78,22 @@ def system_theme() -> Theme:
     return LIGHT if scheme is Qt.ColorScheme.Light else DARK
 
 
-_CIVIDIS = pg.colormap.get("cividis")
+@cache
+def _cividis() -> Any:
+    """The colour map; pyqtgraph has no types."""
+    import pyqtgraph as pg
+
+    return pg.colormap.get("cividis")
 
 
 def exit_colour(exit_layer: int, depth: int) -> QColor:
     """Cividis from 1 layer run (dark blue) to `depth` (yellow)."""
-    return QColor(*exit_colours(np.array([exit_layer]), depth)[0])
+    return QColor(*exit_colours([exit_layer], depth)[0].tolist())
 
 
-def exit_colours(exit_layers: np.ndarray, depth: int) -> np.ndarray:
+def exit_colours(exit_layers: ArrayLike, depth: int) -> NDArray[Any]:
     """RGB bytes for exit layers 1…depth. Shape [n] to [n, 3]."""
+    import numpy as np
+
     share = (np.asarray(exit_layers, float) - 1) / max(depth - 1, 1)
-    return np.asarray(_CIVIDIS.map(np.clip(share, 0, 1), mode="byte"))[:, :3]
+    return np.asarray(_cividis().map(np.clip(share, 0, 1), mode="byte"))[:, :3]

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.failure import Failure
 from app.loader import ModelMissing, ModelRequest
-from app.run_control import RunState
+from app.run_state import RunState
 from app.session import Session
 from core.config import RunSettings
 from core.progress import Progress

@@ -40,16 +40,17 @@ def test_that_the_command_leaves_with_2_and_a_sentence_where_there_is_no_screen(
     assert "Traceback" not in done.stderr
 
 
-def test_that_neither_torch_nor_transformers_is_imported_before_the_window_is_painted() -> None:
+def test_that_nothing_slow_is_imported_before_the_window_is_painted() -> None:
     program = (
         "import sys\n"
         "from app.application import make_application, open_window\n"
         "application = make_application()\n"
-        "window = open_window(application)\n"
+        "opening = open_window(application)\n"
+        "window = opening.window\n"
         "window.shown.disconnect()\n"
         "window.shown.connect(application.quit)\n"
         "application.exec()\n"
-        "heavy = {'torch', 'transformers'} & set(sys.modules)\n"
+        "heavy = {'torch', 'transformers', 'numpy', 'pyqtgraph', 'app.session'} & set(sys.modules)\n"
         "window.close()\n"
         "sys.exit(f'imported: {heavy}' if heavy else 0)\n"
     )

@@ -10,7 +10,8 @@ import pytest
 from app.engine_worker import EngineWorker, LoadOrder, RunOrder, leave_a_core
 from app.loader import LoadedEngine, LoadedSummary, Loader, ModelMissing, ModelRequest
 from app.mailbox import Item, LoadOver, Mailbox, RunMoved, RunOver
-from app.run_control import RunControl, RunState
+from app.run_control import RunControl
+from app.run_state import RunState
 from core.config import RunSettings
 from core.errors import UserError
 from core.progress import Progress, Report

@@ -23,10 +23,10 @@ from pytestqt.qtbot import QtBot
 
 from app.form_values import FormValues
 from app.loader import ModelMissing, ModelRequest
-from app.main_window import PLACES
 from app.model_form import LoadOptions
 from app.parts_dialog import PartsDialog
-from app.run_control import RunState
+from app.places import PLACES
+from app.run_state import RunState
 from core.config import Policy
 from core.errors import UserError
 from core.progress import Progress
@@ -54,7 +54,7 @@ def test_that_a_window_without_a_model_says_where_to_get_one(stage: WindowStage)
 
 def test_that_loading_shows_a_progress_line_that_can_be_cancelled(stage: WindowStage) -> None:
     stage.loader.stuck = True
-    stage.window.flow.open("fake")
+    stage.work.flow.open("fake")
     stage.until_state(RunState.LOADING)
     progress = stage.window.status.progress
     stage.qtbot.waitUntil(lambda: "fake model" in progress.text.text())
@@ -111,7 +111,7 @@ def test_that_a_finished_run_is_in_every_view_and_in_the_figures(stage: WindowSt
     assert "/ 12" in stage.window.status.exit.text()
     assert "layers watched" in stage.window.status.active.text()
     assert "max new tokens" in stage.window.status.state.text()
-    assert "Token 12" in stage.window.views.why.text()
+    assert "Token 12" in stage.work.views.why.text()
 
 
 def test_that_reset_takes_the_run_away_and_keeps_prompt_and_model(stage: WindowStage) -> None:
@@ -141,7 +141,7 @@ def test_that_an_exception_in_the_engine_becomes_a_dialog_with_details_and_a_usa
 
 def test_that_a_model_that_cannot_be_opened_is_told_in_one_sentence(stage: WindowStage) -> None:
     stage.loader.error = UserError("That folder holds no model; choose another.")
-    stage.window.flow.open("bad")
+    stage.work.flow.open("bad")
     stage.until_state(RunState.FAILED)
     stage.qtbot.waitUntil(lambda: len(stage.errors()) == 1)
     assert stage.errors()[0].sentence.text() == "That folder holds no model; choose another."
@@ -175,10 +175,10 @@ def test_that_one_selection_is_shared_by_scrubber_keys_and_views(stage: WindowSt
     assert stage.session.selection == Selection(3)
     stage.trigger("next_token")
     assert stage.session.selection == Selection(4)
-    stage.window.views.scheduler.selected.emit(Selection(5, 2))
+    stage.work.views.scheduler.selected.emit(Selection(5, 2))
     stage.draw()
     assert stage.window.tools.scrubber.slider.value() == 5
-    assert "Layer 3" in stage.window.views.why.text()
+    assert "Layer 3" in stage.work.views.why.text()
     stage.trigger("previous_token")
     assert stage.session.selection == Selection(4, 2)
     stage.trigger("newest_token")
@@ -190,10 +190,10 @@ def test_that_a_hidden_panel_catches_up_when_it_is_shown_again(stage: WindowStag
     stage.window.panels["exits"].close()
     stage.load(FakeEngine(tokens=7))
     stage.finish()
-    assert len(stage.window.views.exits.series.exit_layers) == 0
+    assert len(stage.work.views.exits.series.exit_layers) == 0
     stage.window.commands["panel_exits"].trigger()
     stage.draw()
-    assert len(stage.window.views.exits.series.exit_layers) == 7
+    assert len(stage.work.views.exits.series.exit_layers) == 7
 
 
 def test_that_a_dense_run_says_why_scheduler_and_candidates_are_empty(stage: WindowStage) -> None:
@@ -201,7 +201,7 @@ def test_that_a_dense_run_says_why_scheduler_and_candidates_are_empty(stage: Win
     stage.load()
     stage.finish()
     assert not stage.shows("scheduler")
-    assert "dense" in stage.window.views.curves.message.lower()
+    assert "dense" in stage.work.views.curves.message.lower()
     assert stage.shows("exits")
 
 
@@ -216,7 +216,7 @@ def test_that_closing_in_the_middle_of_a_layer_ends_the_run_and_the_thread(qtbot
 
 def test_that_closing_while_a_model_is_loading_ends_the_thread(qtbot: QtBot) -> None:
     stage = WindowStage(qtbot, FakeLoader(stuck=True))
-    stage.window.flow.open("fake")
+    stage.work.flow.open("fake")
     qtbot.waitUntil(stage.loader.started.is_set)
     assert stage.window.close()
 
@@ -263,9 +263,9 @@ def test_that_a_model_without_parts_does_not_make_the_user_forget_specee(qtbot: 
 
 def test_that_a_missing_model_is_offered_before_anything_is_downloaded(stage: WindowStage) -> None:
     stage.loader.error = ModelMissing("smollm2-135m-instruct", 93_000_000, "Apache-2.0")
-    stage.window.flow.open("smollm2-135m-instruct")
-    stage.qtbot.waitUntil(lambda: stage.window.flow.dialog is not None)
-    dialog = stage.window.flow.dialog
+    stage.work.flow.open("smollm2-135m-instruct")
+    stage.qtbot.waitUntil(lambda: stage.work.flow.dialog is not None)
+    dialog = stage.work.flow.dialog
     assert dialog is not None
     assert [request.fetch for request in stage.loader.requests] == [False]
     assert stage.errors() == []
@@ -276,28 +276,28 @@ def test_that_a_missing_model_is_offered_before_anything_is_downloaded(stage: Wi
     stage.loader.error = None
     dialog.download.click()
     stage.until_state(RunState.READY)
-    assert stage.window.flow.dialog is None
+    assert stage.work.flow.dialog is None
     assert [request.fetch for request in stage.loader.requests] == [False, True, True]
 
 
 def test_that_an_unforeseen_failure_of_a_download_comes_with_its_details(stage: WindowStage) -> None:
     stage.loader.error = ModelMissing("smollm2-135m-instruct", 93_000_000, "Apache-2.0")
-    stage.window.flow.open("smollm2-135m-instruct")
-    stage.qtbot.waitUntil(lambda: stage.window.flow.dialog is not None)
+    stage.work.flow.open("smollm2-135m-instruct")
+    stage.qtbot.waitUntil(lambda: stage.work.flow.dialog is not None)
     stage.loader.error = ValueError("a tensor of no shape")
-    assert stage.window.flow.dialog is not None
-    stage.window.flow.dialog.download.click()
+    assert stage.work.flow.dialog is not None
+    stage.work.flow.dialog.download.click()
     stage.qtbot.waitUntil(lambda: bool(stage.errors()))
     assert "a tensor of no shape" in stage.errors()[0].details.toPlainText()
-    assert stage.window.flow.dialog.download.isVisible()
+    assert stage.work.flow.dialog.download.isVisible()
     stage.errors()[0].close()
 
 
 def test_that_cancelling_a_download_offers_the_choice_again(stage: WindowStage) -> None:
     stage.loader.error = ModelMissing("far/away", None, "")
-    stage.window.flow.open("far/away")
-    stage.qtbot.waitUntil(lambda: stage.window.flow.dialog is not None)
-    dialog = stage.window.flow.dialog
+    stage.work.flow.open("far/away")
+    stage.qtbot.waitUntil(lambda: stage.work.flow.dialog is not None)
+    dialog = stage.work.flow.dialog
     assert dialog is not None
     stage.loader.error, stage.loader.stuck = None, True
     dialog.download.click()
@@ -310,11 +310,11 @@ def test_that_cancelling_a_download_offers_the_choice_again(stage: WindowStage) 
 
 
 def test_that_opened_models_are_remembered_and_offered_again(stage: WindowStage) -> None:
-    stage.window.flow.open("some/model")
+    stage.work.flow.open("some/model")
     stage.until_state(RunState.READY)
     assert stage.window.preferences.model == "some/model"
-    stage.window.flow.recent.aboutToShow.emit()
-    action = stage.window.flow.recent.actions()[0]
+    stage.window.recent.aboutToShow.emit()
+    action = stage.window.recent.actions()[0]
     assert action.text() == "some/model"
     action.trigger()
     stage.until_state(RunState.READY)

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.failure import Failure
 from app.loader import ModelMissing, ModelRequest
-from app.run_control import RunState
+from app.run_state import RunState
 from core.config import RunSettings, SchedulerSettings
 from core.errors import UserError
 from core.trace.events import EndReason, RunEnded

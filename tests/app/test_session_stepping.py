@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.run_control import RunState
+from app.run_state import RunState
 from core.trace.events import TokenEmitted
 from tests.app.stage import TIMEOUT, Stage, names
 from tests.fakes import FakeEngine, fake_run_events

@@ -6,7 +6,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.figures import Figures
-from app.run_control import RunState
+from app.run_state import RunState
 from app.state_words import detail
 from app.status_line import StatusLine
 from core.analysis.summaries import agreement

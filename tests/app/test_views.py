@@ -7,18 +7,24 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextDocument
 from pytestqt.qtbot import QtBot
 
-from app.views import CURVES, EXITS, SCHEDULER, TOKENS, WHY, Views
+from app.panel import Panel
+from app.places import CURVES, EXITS, SCHEDULER, TOKENS, VIEWS, WHY
+from app.views import Views
 from core.analysis.summaries import Outcome, outcome
 from core.trace.trace import Trace
 from tests.fakes import fake_run_events
+from widgets.palette import DARK
 from widgets.selection import Selection
 
 
 @pytest.fixture
 def views(qtbot: QtBot) -> Views:
-    made = Views()
+    made = Views({place.key: Panel(place) for place in VIEWS})
     for panel in made.panels.values():
         qtbot.addWidget(panel)
+    for _ in made.build(DARK):
+        pass
+    for panel in made.panels.values():
         panel.show()  # a hidden panel draws nothing
     return made
 

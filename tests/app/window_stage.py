@@ -8,10 +8,11 @@ from pytestqt.qtbot import QtBot
 
 from app.error_dialog import ErrorDialog
 from app.main_window import MainWindow
-from app.run_control import RunState
+from app.run_state import RunState
 from app.session import Session
 from app.settings import Preferences
 from app.theming import Theming
+from app.workbench import Workbench
 from tests.app.stage import TIMEOUT
 from tests.fakes import FakeEngine, FakeLoader
 from widgets import theme as looks
@@ -29,9 +30,13 @@ class WindowStage:
     def open(self) -> MainWindow:
         """Open a window as a launch does; one opened before must have been closed."""
         self.session = Session(self.loader)
-        self.window = MainWindow(self.session, Preferences(QSettings()))
+        self.window = MainWindow(Preferences(QSettings()))
         self.qtbot.addWidget(self.window)
         self.window.apply_theme(DARK)
+        self.window.recall()
+        self.work = Workbench(self.session, self.window)
+        for _ in self.work.build():
+            pass
         self.window.show()
         return self.window
 
@@ -43,7 +48,7 @@ class WindowStage:
 
     def load(self, engine: FakeEngine | None = None) -> None:
         self.loader.engine = engine or self.loader.engine
-        self.window.flow.open("fake")
+        self.work.flow.open("fake")
         self.until_state(RunState.READY)
 
     def finish(self) -> None:
@@ -58,7 +63,7 @@ class WindowStage:
         action.trigger()
 
     def draw(self) -> None:
-        self.window.views.flush()
+        self.work.views.flush()
 
     def enabled(self) -> set[str]:
         """The actions of the run that can be used now."""

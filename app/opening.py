@@ -1,0 +1,121 @@
+"""What follows the first paint: slow imports in a thread of their own, the views one by one, then the model.
+
+The window is there half a second earlier so, and answers all the while.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
+
+from app.calm import calm_collector
+from app.loader import Loader, load_engine
+from app.main_window import MainWindow
+
+if TYPE_CHECKING:
+    from app.workbench import Workbench
+
+SLOW = ("numpy", "pyqtgraph", "app.workbench")
+"""Imported after the first paint; the last one brings all others of ours with it."""
+
+
+class Importer(QThread):
+    """Imports what the workbench needs, and keeps what went wrong."""
+
+    error: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            for name in SLOW:
+                importlib.import_module(name)
+        except Exception as error:  # told where the thread ends; anything less would leave the window waiting
+            self.error = error
+
+
+class Opening(QObject):
+    """Brings a window that has been painted to life. Call `close` once the application has ended."""
+
+    ready = Signal(object)
+    """The `Workbench`, built; the model is loaded next."""
+    failed = Signal()
+    """The window cannot come to life; `error` tells why."""
+
+    def __init__(self, window: MainWindow, model: str, loader: Loader = load_engine) -> None:
+        """`model` is the name, folder, file or hub id to open."""
+        super().__init__()
+        self.window = window
+        self._loader = loader
+        self.workbench: Workbench | None = None
+        self.error: Exception | None = None
+        self._model: str | None = model
+        self._calm = ExitStack()
+        self._steps: Iterator[None] = iter(())
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._step)
+        self._closed = False
+        self._importer = Importer(self)
+        self._importer.finished.connect(self._imported)
+        window.shown.connect(self._begin)
+        window.closed.connect(self.close)
+        window.status.progress.cancelled.connect(self._cancel)
+
+    @Slot()
+    def close(self) -> None:
+        """End what is under way, and the session; at any time, and more than once."""
+        self._closed = True
+        self._timer.stop()
+        self._importer.wait()
+        self._calm.close()
+        if self.workbench is not None:
+            self.workbench.close()
+
+    @Slot()
+    def _begin(self) -> None:
+        self._calm.enter_context(calm_collector())
+        self._importer.start()
+
+    @Slot()
+    def _cancel(self) -> None:
+        """The user does not want the model that would be opened; later the session is what takes this."""
+        self._model = None
+
+    @Slot()
+    def _imported(self) -> None:
+        if self._closed:
+            return
+        if self._importer.error is not None:
+            self._fail(self._importer.error)
+            return
+        from app.session import Session
+        from app.workbench import Workbench
+
+        self.workbench = Workbench(Session(self._loader), self.window)
+        self._steps = self.workbench.build()
+        self._timer.start(0)
+
+    @Slot()
+    def _step(self) -> None:
+        """One step, after which the window may paint and answer."""
+        try:
+            next(self._steps)
+        except StopIteration:
+            self._finish()
+        except Exception as error:  # half a window is no use to anyone
+            self._fail(error)
+
+    def _finish(self) -> None:
+        self._timer.stop()
+        self._calm.close()
+        assert self.workbench is not None, "it was built step by step"
+        self.ready.emit(self.workbench)
+        if self._model is not None:
+            self.workbench.flow.open(self._model)
+
+    def _fail(self, error: Exception) -> None:
+        self._timer.stop()
+        self.error = error
+        self.failed.emit()

@@ -1,0 +1,29 @@
+"""The panels by name: how each is called, found and explained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How a panel is named and found."""
+
+    key: str
+    title: str
+    icon: str
+    shortcut: str
+    tip: str
+
+
+PROMPT = Place("prompt", "Prompt", "panel-prompt", "Ctrl+1", "What the model is asked")
+SETTINGS = Place("settings", "Engine", "panel-settings", "Ctrl+2", "What decides a run")
+TOKENS = Place("tokens", "Tokens", "panel-tokens", "Ctrl+3", "Every token, coloured by the layer it left at")
+EXITS = Place("exits", "Exit layers", "panel-exits", "Ctrl+4", "Exit layers over tokens, with their running mean")
+SCHEDULER = Place("scheduler", "Scheduler", "panel-scheduler", "Ctrl+5", "Which layers were watched for each token")
+CURVES = Place("candidates", "Candidates", "panel-candidates", "Ctrl+6", "Candidates’ probabilities over layers")
+WHY = Place("why", "Why", "panel-why", "Ctrl+7", "Why the selected token left where it did, in words")
+
+VIEWS = (TOKENS, EXITS, SCHEDULER, CURVES, WHY)
+"""The panels that show the run."""
+PLACES = (PROMPT, SETTINGS, *VIEWS)

@@ -1,0 +1,121 @@
+"""The session at work in its window: what the user does reaches it, and what it says is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QObject, Slot
+
+from app.actions import MODEL
+from app.controls import Controls
+from app.error_dialog import ErrorDialog
+from app.failure import Failure
+from app.loader import LoadedSummary
+from app.main_window import MainWindow
+from app.model_flow import ModelFlow, facts_of
+from app.places import SETTINGS, TOKENS
+from app.progress_line import progress_text
+from app.run_state import RunState
+from app.session import Session
+from app.state_words import detail, empty_sentences
+from app.views import Views
+from core.progress import Progress
+from widgets.palette import Theme
+from widgets.selection import Selection
+
+
+class Workbench(QObject):
+    """Views, controls and model flow of one session in one window. Exhaust `build` before anything else."""
+
+    def __init__(self, session: Session, window: MainWindow) -> None:
+        super().__init__(window)
+        self.session = session
+        self.window = window
+        self.views = Views(window.panels, self)
+        self.controls = Controls(session, window)
+        self.flow = ModelFlow(session, window)
+
+    def build(self) -> Iterator[None]:
+        """Make what the window still lacks, in steps that are short enough to come between two frames."""
+        yield from self.views.build(self.window.theme)
+        self._connect()
+        for action in self.window.commands.some(MODEL):
+            action.setEnabled(True)
+        self._show_model(self.session.model)
+        self._show_trace(0)
+        self._show_state(self.session.state)
+
+    @Slot()
+    def close(self) -> None:
+        """End the session, and wait for the engine's thread."""
+        self.session.close()
+
+    def _connect(self) -> None:
+        session, window = self.session, self.window
+        session.state_changed.connect(self._show_state)
+        session.trace_changed.connect(self._show_trace)
+        session.selection_changed.connect(self._show_selection)
+        session.model_changed.connect(self._show_model)
+        session.failed.connect(self._show_failure)
+        session.progressed.connect(self._show_progress)
+        window.status.progress.cancelled.connect(session.cancel_load)
+        window.tools.scrubber.moved.connect(self.controls.select_token)
+        window.theme_changed.connect(self._apply_theme)
+        window.closed.connect(self.close)
+        self.views.selected.connect(session.select)
+        self.views.figures_changed.connect(self._show_figures)
+
+    @Slot(object)
+    def _apply_theme(self, theme: Theme) -> None:
+        self.views.apply_theme(theme)
+
+    # What the session says
+
+    @Slot(object)
+    def _show_state(self, state: RunState) -> None:
+        self.controls.show_state()
+        subtitle = "changes apply to the next run" if self.session.is_running else ""
+        self.window.panels[SETTINGS.key].set_subtitle(subtitle)
+        self._show_figures()
+
+    @Slot(int)
+    def _show_trace(self, first: int) -> None:
+        self.views.show_trace(self.session.trace, first, self.session.selection)
+        self.window.commands["reset"].setEnabled(self.session.trace is not None)
+
+    @Slot(object)
+    def _show_selection(self, selection: Selection) -> None:
+        running = self.session.state is RunState.RUNNING
+        self.views.show_selection(selection, gently=running and self.session.is_following)
+        self._show_position()
+
+    @Slot()
+    def _show_figures(self) -> None:
+        session, status = self.session, self.window.status
+        status.show_state(session.state, detail(session.state, session.trace))
+        status.show_figures(self.views.figures, session.trace)
+        self.views.set_empty(empty_sentences(session.state, session.model is not None, session.trace))
+        self._show_position()
+
+    def _show_position(self) -> None:
+        self.window.tools.scrubber.show_tokens(self.controls.token_count, self.session.selection.token)
+        self.controls.show_position()
+
+    @Slot(object)
+    def _show_model(self, summary: LoadedSummary | None) -> None:
+        window = self.window
+        window.show_model(summary.info.name if summary else None)
+        window.status.show_model(summary.info if summary else None)
+        window.form.set_model(facts_of(summary) if summary else None)
+        window.prompt.set_template_available(summary is None or summary.has_chat_template)
+
+    @Slot(object)
+    def _show_progress(self, progress: Progress) -> None:
+        self.window.status.progress.show_progress(progress)
+        if self.session.trace is None:
+            self.window.panels[TOKENS.key].set_empty(f"{progress_text(progress)}\nWrite a prompt meanwhile.")
+
+    @Slot(object)
+    def _show_failure(self, failure: Failure) -> None:
+        if not self.flow.take_failure(failure):
+            ErrorDialog(failure, self.window.theme, self.window).open()
