@@ -30,13 +30,15 @@ changes = st.fixed_dictionaries(
         "policy": st.sampled_from([Policy.SPECEE_T1, Policy.SPECEE_T1T2]),
         "threshold": st.sampled_from([0.05, 0.2, 0.3, 0.35, 0.6, 0.95]),
         "scheduler": schedulers,
+        "gate": st.sampled_from([0.0, 0.02, 0.1]),
+        "layer_thresholds": st.sampled_from([(), ((1, 0.0), (3, 0.9))]),
     }
 )
 
 RECORDED = (
     audit_settings(max_new_tokens=24),
     audit_settings(max_new_tokens=24, policy=Policy.SPECEE_T1, kv_policy=KVPolicy.HOLE),
-    audit_settings(max_new_tokens=24, threshold=0.6, kv_policy=KVPolicy.PROPAGATE),
+    audit_settings(max_new_tokens=24, threshold=0.6, kv_policy=KVPolicy.PROPAGATE, gate=0.05),
 )
 
 
@@ -64,7 +66,7 @@ def assert_same_until(decided: Decisions, trace: Trace, until: int) -> None:
         np.testing.assert_allclose(decided.scores[token], record.scores, atol=TOLERANCE)
 
 
-@hypothesis_settings(max_examples=25)
+@hypothesis_settings(max_examples=16)
 @given(before=st.sampled_from(RECORDED), prompt=st.sampled_from(PROMPTS[:2]), asked=changes)
 def test_that_decisions_through_the_first_change_are_those_of_a_run(
     recorder: Recorder, before: RunSettings, prompt: str, asked: dict
