@@ -7,8 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from core.analysis.columns import columns_of
 from core.analysis.ledger import LABELS, MEANINGS, Entry, Ledger, blame, ledger, what_is_missing
-from core.config import Policy, Record
+from core.analysis.what_if import Redecider
+from core.config import Policy, Record, SchedulerSettings
 from core.exits.stability import first_stable
 from core.trace.events import Audited, Event, ScheduleChosen
 from core.trace.trace import Trace
@@ -125,13 +127,18 @@ def test_that_a_later_part_of_the_ledger_is_the_tail_of_the_whole(recorder: Reco
     ]
 
 
-def test_that_a_token_missed_by_schedule_had_a_silent_predictor_above_the_threshold(recorder: Recorder) -> None:
-    trace = recorder.run(audit_settings())
+def test_that_a_token_missed_by_schedule_leaves_right_where_the_silent_predictor_is_asked(recorder: Recorder) -> None:
+    blind = audit_settings(scheduler=SchedulerSettings(window=1, radius=0, offline_layers=0))
+    asked = dataclasses.replace(blind, scheduler=SchedulerSettings(window=1, radius=0, offline_layers=1))
+    trace = recorder.run(blind)
     missed = ledger(trace).tokens(Entry.MISSED_BY_SCHEDULE).tolist()
     assert missed
-    for record in (trace.records[token] for token in missed):
-        stable = np.arange(trace.depth) >= first_stable(record.audit.token_ids)
-        assert (record.audit.scores[stable & ~record.schedule.active] > trace.started.settings.threshold).any()
+    for audit in (trace.records[token].audit for token in missed):
+        fires = audit.scores > blind.threshold
+        layer = int(np.flatnonzero(fires & (np.arange(trace.depth) >= first_stable(audit.token_ids)))[0])
+        decided = Redecider(columns_of(trace), recorder.parts.predictors, np.array([layer])).decide(asked)
+        assert decided.exit_layers[audit.token] == layer + 1
+        assert not decided.wrong[audit.token]
 
 
 def test_that_a_run_without_an_audit_says_what_is_missing(recorder: Recorder) -> None:
