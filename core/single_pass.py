@@ -12,15 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.auditing import audited
 from core.config import CANDIDATES, Record
 from core.drafting.chain import ChainDrafter
 from core.drafting.head import Draft
-from core.exits.audit import audit
 from core.exits.policies import ExitPolicy, PassView
 from core.exits.scheduling import Schedule
 from core.run_state import RunState
 from core.sampling import Choice
-from core.trace.events import Audited, DraftProposed, Event, ExitReason, KVUpdated, LayerRun, Verified
+from core.trace.events import DraftProposed, Event, ExitReason, KVUpdated, LayerRun, Verified
 
 NAN = float("nan")
 
@@ -53,8 +53,8 @@ class SinglePass:
         self._state.feature = leaving.normed
         if self._state.settings.record is Record.AUDIT:
             with self._watch("recording"):
-                audited = self._audit(hidden, draft, schedule)
-            yield audited
+                event = audited(self._state, self._state.emitted, self._finish(hidden), draft, schedule)
+            yield event
         yield self._end(len(hidden))
         yield self._state.emit(leaving.token_id, len(hidden), leaving.reason)
 
@@ -134,28 +134,6 @@ class SinglePass:
         text = state.tokenizer.token_bytes(choice.token_id)
         verdict = Verified(state.run, state.emitted, layer, choice.token_id, text, rank, choice.margin, gated)
         return verdict, check.normed
-
-    def _audit(self, hidden: list[Tensor], draft: Draft | None, schedule: Schedule | None) -> Audited:
-        state = self._state
-        found = audit(
-            self._decoder,
-            self._finish(hidden),
-            lambda logits: state.chooser.choose_rows(logits, self._context.length),
-            draft,
-            schedule.active if schedule else None,
-            state.parts.predictors if state.parts else None,
-        )
-        texts = tuple(state.tokenizer.token_bytes(int(token_id)) for token_id in found.token_ids)
-        return Audited(
-            state.run,
-            state.emitted,
-            found.token_ids,
-            texts,
-            found.margins,
-            found.candidate_logits,
-            found.candidate_probabilities,
-            found.scores,
-        )
 
     def _draft_event(self, draft: Draft) -> DraftProposed:
         state, ids = self._state, draft.ids.cpu().numpy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from core.drafting.head import Draft
+from core.exits.lens import Readout
 from core.exits.predictors import PredictorBank, features_of
-from core.model.decoder import Decoder
 from core.sampling import Choice
 from core.trace.events import BoolArray, FloatArray, IntArray
 
@@ -28,27 +28,29 @@ class Findings:
 
 
 def audit(
-    decoder: Decoder,
-    hidden: list[Tensor],
+    readout: Readout,
+    hidden: Sequence[Tensor],
     choose: Callable[[Tensor], list[Choice]],
     draft: Draft | None,
     active: BoolArray | None,
     bank: PredictorBank | None,
 ) -> Findings:
-    """Look at all layers of one finished pass.
+    """Look at all layers of one finished pass, as the run itself looks at them.
 
     Args:
-        decoder: gives the norm and the LM head, applied to all layers in one product.
+        readout: how the head sees a layer's state; it is applied to all layers in one product.
         hidden: L hidden states [d], one after each layer.
         choose: the token that each row of logits [L, V] gives.
         draft: the speculative tokens, where there are any.
         active: shape [L], the layers that had a predictor; None where the policy has none.
         bank: the predictors that score every layer.
     """
-    logits = decoder.logits(decoder.norm(torch.stack([decoder.home(state) for state in hidden])))
+    logits = readout.decoder.logits(readout.every(hidden)).float()
     choices = choose(logits)
-    candidates = logits[:, draft.ids].float() if draft else logits[:, :0].float()
-    shares = (candidates - logits.float().logsumexp(-1, keepdim=True)).exp()
+    candidates = logits[:, draft.ids] if draft else logits[:, :0]
+    # p₁ is known by now, so that the sum over the vocabulary need not be taken again.
+    tops = torch.tensor([choice.top for choice in choices], device=logits.device)
+    shares = (candidates - logits.amax(-1, keepdim=True)).exp() * tops[:, None]
     scores = np.full(len(hidden), np.nan, np.float32)
     if draft and bank is not None and active is not None:
         scores[: bank.layers] = scores_everywhere(bank, candidates.cpu().numpy(), active)

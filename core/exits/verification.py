@@ -41,15 +41,15 @@ class Verifier:
         *,
         gate: float = 0.0,
         slim: SlimHead | None = None,
-        count: int = SHORTLIST,
+        count: int | None = None,
     ) -> None:
-        """Check through the full head, or through `slim` with a shortlist of `count` tokens, which is for greedy
+        """Check through the full head, or through `slim` with a shortlist of `count` tokens (`SHORTLIST`), for greedy
         decoding only: a draw is among the whole vocabulary.
 
         Exits with a margin below `gate` are refused; 0 refuses none.
         """
         self._readout, self._chooser, self._gate = readout, chooser, gate
-        self._slim, self._count = slim, count
+        self._slim, self._count = slim, count or SHORTLIST
 
     def check(self, layer: int, hidden: Tensor, position: int) -> Check:
         """What the state [d] after a layer would emit at a context position.

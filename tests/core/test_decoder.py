@@ -10,8 +10,10 @@ from transformers import LlamaConfig, MistralConfig, PreTrainedModel, Qwen2Confi
 
 from core.drafting.head import DraftHead
 from core.errors import UserError
+from core.model import decoder as decoder_module
 from core.model.config import parse_config
 from core.model.decoder import Decoder
+from core.model.loading import LoadedModel
 from tests.decoders import CONFIG_PATH, FAMILIES, pair
 
 
@@ -123,3 +125,11 @@ def test_that_a_config_is_filled_in_where_it_is_silent_as_transformers_does(kind
 def test_that_an_unsupported_architecture_is_refused_by_name() -> None:
     with pytest.raises(UserError, match=r"is a GPT2LMHeadModel; specee-viewer runs LlamaForCausalLM, "):
         parse_config({"architectures": ["GPT2LMHeadModel"]}, CONFIG_PATH)
+
+
+def test_that_many_rows_at_once_have_the_logits_of_each(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoder_module, "COLUMNS", 64)
+    normed = torch.randn(12, tiny.config.hidden, generator=torch.Generator().manual_seed(0))
+    assert len(normed) >= decoder_module.MANY_ROWS
+    each = torch.cat([tiny.decoder.logits(row[None]) for row in normed])
+    torch.testing.assert_close(tiny.decoder.logits(normed), each, atol=1e-5, rtol=0)
