@@ -1,18 +1,22 @@
 """The drafter: EAGLE-1's head, which guesses the next token from the target's last features.
 
 x_t = fc([embedding(token_{t+1}); f_t]), one decoder layer with K/V of its own, output f̂_{t+1}; logits = LM head(f̂)
-(EAGLE, Li et al. 2024; `specee.md` §5). f_t is the target's normed hidden state norm(h) at the layer it left from.
+(EAGLE, Li et al. 2024; `specee.md` §5). f_t is the target's normed hidden state norm(h) at the layer it left from; a
+head with taps mixes into it, by one more product, the normed states of two lower layers (EAGLE-3, Li et al. 2025). When
+the head goes on from its own output, f̂ takes the place of f.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from core.drafting.taps import tap_layers
 from core.errors import UserError
 from core.model.config import ModelConfig
 from core.model.decoder import Decoder, LayerWeights, run_layer
@@ -20,6 +24,9 @@ from core.model.kv_cache import KVCache, Rows
 
 Logits = Callable[[Tensor], Tensor]
 """An LM head: normed states or predicted features [n, d] to logits [n, V]."""
+
+TAPS = "taps.weight"
+"""Name of the weight that mixes taps and feature; a head that has it has taps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +42,48 @@ class Draft:
 class DraftHead:
     """The drafter's weights; they share the target's embedding, LM head and RoPE."""
 
-    def __init__(self, decoder: Decoder, fc: Tensor, fc_bias: Tensor | None, layer: LayerWeights) -> None:
-        self.decoder, self.fc, self.fc_bias, self.layer = decoder, fc, fc_bias, layer
+    def __init__(
+        self,
+        decoder: Decoder,
+        fc: Tensor,
+        fc_bias: Tensor | None,
+        layers: Sequence[LayerWeights],
+        mixing: Tensor | None = None,
+    ) -> None:
+        """`mixing` [d, (t + 1) d] turns t taps and the feature into one; None is a head without taps."""
+        self.decoder, self.fc, self.fc_bias = decoder, fc, fc_bias
+        self.layers, self.mixing = tuple(layers), mixing
+        self.taps = () if mixing is None else tap_layers(decoder.config.depth)
+        """The layers, 0-based, whose normed states the head wants before the feature."""
 
     def new_cache(self, capacity: int) -> KVCache:
-        """An empty one-layer cache; slot i belongs to the pair (token i + 1, feature i)."""
-        return KVCache(self.decoder.config, capacity, self.decoder.dtype, [self.decoder.place.head])
+        """An empty cache of the head's layers; slot i belongs to the pair (token i + 1, feature i)."""
+        return KVCache(self.decoder.config, capacity, self.decoder.dtype, [self.decoder.place.head] * len(self.layers))
 
-    def advance(self, ids: Tensor, features: Tensor, first: int, cache: KVCache) -> Tensor:
-        """Take in tokens ids [n] with the features [n, d] of the positions before them; f̂ [n, d]."""
-        return self.run(ids, features, self.decoder.rows(range(first, first + len(ids)), first + len(ids)), cache)
+    def advance(self, ids: Tensor, states: Tensor, first: int, cache: KVCache) -> Tensor:
+        """Take in tokens ids [n] with the states of the positions before them, as `fuse` takes them; f̂ [n, d]."""
+        rows = self.decoder.rows(range(first, first + len(ids)), first + len(ids))
+        return self.run(ids, self.fuse(states), rows, cache)
 
     def run(self, ids: Tensor, features: Tensor, rows: Rows, cache: KVCache) -> Tensor:
-        """The same for rows that may be a tree's."""
+        """The same for rows that may be a tree's, with features [n, d], fused or f̂."""
         rows = rows.on(self.decoder.place.head)
-        x = self.combine(self.decoder.embed(ids), features)
 
-        def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            cache.write(0, rows, k, v)
-            return cache.attend(0, rows, q, None)
+        def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            cache.write(layer, rows, k, v)
+            return cache.attend(layer, rows, q, None)
 
-        return run_layer(self.layer, self.decoder.config, x, rows.cos, rows.sin, attend)
+        return self.through(self.combine(self.decoder.embed(ids), features), rows.cos, rows.sin, attend)
+
+    def through(self, x: Tensor, cos: Tensor, sin: Tensor, attend: Callable[..., Tensor]) -> Tensor:
+        """The head's layers over x [..., n, d]; `attend` takes the layer's number before queries, keys and values."""
+        for number, layer in enumerate(self.layers):
+            x = run_layer(layer, self.decoder.config, x, cos, sin, partial(attend, number))
+        return x
+
+    def fuse(self, states: Tensor) -> Tensor:
+        """The normed states of the taps and the feature, side by side [..., (t + 1) d], as one feature [..., d]."""
+        return states if self.mixing is None else F.linear(states, self.mixing)
 
     def combine(self, embedded: Tensor, features: Tensor) -> Tensor:
         """fc over embeddings and features, [..., d] each to [..., d]."""
@@ -67,23 +95,23 @@ class DraftHead:
         top = logits.topk(k)
         return Draft(top.indices, (top.values - logits.logsumexp(-1)).exp())
 
-    def forward_batch(self, embedded: Tensor, features: Tensor) -> Tensor:
-        """Whole sequences at once, [b, n, d] each to f̂ [b, n, d]; what training differentiates."""
+    def forward_batch(self, embedded: Tensor, states: Tensor) -> Tensor:
+        """Whole sequences at once, embeddings [b, n, d] and states [b, n, (t + 1) d] to f̂ [b, n, d]."""
         rows = self.decoder.rows(range(embedded.shape[1]), embedded.shape[1]).on(self.decoder.place.head)
         group = self.decoder.config.group
 
-        def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        def attend(_: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
             keys, values = (t.repeat_interleave(group, -2).transpose(-3, -2) for t in (k, v))
             mixed = F.scaled_dot_product_attention(q.transpose(-3, -2), keys, values, is_causal=True)
             return mixed.transpose(-3, -2)
 
-        x = self.combine(embedded, features)
-        return run_layer(self.layer, self.decoder.config, x, rows.cos, rows.sin, attend)
+        return self.through(self.combine(embedded, self.fuse(states)), rows.cos, rows.sin, attend)
 
     def state(self) -> dict[str, Tensor]:
         """The head's own weights by name; `from_state` takes them back."""
-        named = {"fc.weight": self.fc, "fc.bias": self.fc_bias}
-        named |= {f"layer.{name}": getattr(self.layer, name) for name in _LAYER_TENSORS}
+        named = {"fc.weight": self.fc, "fc.bias": self.fc_bias, TAPS: self.mixing}
+        for prefix, layer in zip(_PREFIXES, self.layers, strict=False):
+            named |= {f"{prefix}{name}": getattr(layer, name) for name in _LAYER_TENSORS}
         return {name: weight for name, weight in named.items() if weight is not None}
 
     @classmethod
@@ -93,47 +121,54 @@ class DraftHead:
         Raises:
             UserError: a weight is missing or does not fit the target model.
         """
-        shapes = _shapes(decoder.config)
+        layers = 1 + any(name.startswith(_PREFIXES[1]) for name in state)
+        shapes = _shapes(decoder.config, layers)
         for name in shapes.keys() - _OPTIONAL - state.keys():
             raise UserError(f"The drafter lacks its weight {name}; train it again.")
         for name, weight in state.items():
             if shapes.get(name) != tuple(weight.shape):
                 raise UserError(f"The drafter's weight {name} does not fit this model; train it again.")
         placed = {name: weight.to(decoder.place.head, decoder.dtype) for name, weight in state.items()}
-        layer = LayerWeights(**{name: placed.get(f"layer.{name}") for name in _LAYER_TENSORS})  # type: ignore[arg-type]
-        return cls(decoder, placed["fc.weight"], placed.get("fc.bias"), layer)
+        weights = [{name: placed.get(prefix + name) for name in _LAYER_TENSORS} for prefix in _PREFIXES[:layers]]
+        found = [LayerWeights(**one) for one in weights]  # type: ignore[arg-type]
+        return cls(decoder, placed["fc.weight"], placed.get("fc.bias"), found, placed.get(TAPS))
 
     @classmethod
-    def random(cls, decoder: Decoder, generator: torch.Generator) -> DraftHead:
-        """An untrained head: small normal weights, norms at one."""
+    def random(cls, decoder: Decoder, generator: torch.Generator, *, taps: bool = False, layers: int = 1) -> DraftHead:
+        """An untrained head: small normal weights, norms at one, and taps that do not count yet."""
         state = {
             name: torch.ones(shape) if name.endswith("norm") else torch.randn(shape, generator=generator) * 0.02
-            for name, shape in _shapes(decoder.config).items()
-            if name not in _OPTIONAL or name == "layer.attention_norm"
+            for name, shape in _shapes(decoder.config, layers).items()
+            if name not in _OPTIONAL or name.endswith("attention_norm")
         }
+        if taps:
+            d = decoder.config.hidden
+            state[TAPS] = torch.cat([torch.zeros(d, d * len(tap_layers(decoder.config.depth))), torch.eye(d)], 1)
         return cls.from_state(decoder, state)
 
 
 _LAYER_TENSORS = tuple(name for name in LayerWeights.__slots__ if name != "rotates")
-_OPTIONAL = frozenset(f"layer.{name}" for name in ("attention_norm", "qkv_bias", "q_norm", "k_norm", "out_bias")) | {
-    "fc.bias"
-}
+_PREFIXES = ("layer.", "second.")
+_OPTIONAL = frozenset(
+    f"{prefix}{name}" for prefix in _PREFIXES for name in ("attention_norm", "qkv_bias", "q_norm", "k_norm", "out_bias")
+) | {"fc.bias", TAPS}
 
 
-def _shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+def _shapes(config: ModelConfig, layers: int) -> dict[str, tuple[int, ...]]:
     d, size = config.hidden, config.head_dim
     rows = (config.heads + 2 * config.kv_heads) * size
-    return {
-        "fc.weight": (d, 2 * d),
-        "fc.bias": (d,),
-        "layer.attention_norm": (d,),
-        "layer.qkv": (rows, d),
-        "layer.qkv_bias": (rows,),
-        "layer.q_norm": (size,),
-        "layer.k_norm": (size,),
-        "layer.out": (d, config.heads * size),
-        "layer.out_bias": (d,),
-        "layer.mlp_norm": (d,),
-        "layer.gate_up": (2 * config.mlp, d),
-        "layer.down": (d, config.mlp),
+    layer = {
+        "attention_norm": (d,),
+        "qkv": (rows, d),
+        "qkv_bias": (rows,),
+        "q_norm": (size,),
+        "k_norm": (size,),
+        "out": (d, config.heads * size),
+        "out_bias": (d,),
+        "mlp_norm": (d,),
+        "gate_up": (2 * config.mlp, d),
+        "down": (d, config.mlp),
     }
+    mixed = (len(tap_layers(config.depth)) + 1) * d
+    shapes: dict[str, tuple[int, ...]] = {"fc.weight": (d, 2 * d), "fc.bias": (d,), TAPS: (d, mixed)}
+    return shapes | {f"{prefix}{name}": shape for prefix in _PREFIXES[:layers] for name, shape in layer.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
@@ -10,47 +11,61 @@ from typing import Any
 
 import numpy as np
 
+from core.config import Lens
 from core.drafting.head import DraftHead
-from core.training import drafter, jobs, predictors
+from core.training import drafter, drafter_steps, jobs, predictors
 from core.training.data import Answers
+from core.training.drafter_steps import Recipe
 from core.training.examples import CONTEXT, read_examples
 from core.training.options import TrainOptions
 from core.training.prompts import WRITTEN, Prompt, Use, digest
 from core.training.quality import DrafterQuality, draft_ranks
 from core.version import version
 
+Facts = Mapping[str, Any]
 
-def make_card(
-    options: TrainOptions,
-    answers: Answers,
-    head: DraftHead,
-    drafter_facts: Mapping[str, Any],
-    predictor_facts: Mapping[str, Any],
-    profile: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Plain JSON values for `TrainedParts.card`."""
-    facts = dict(predictor_facts)
-    return {
+
+def make_card(options: TrainOptions, answers: Answers, head: DraftHead, facts: Mapping[str, Facts]) -> dict[str, Any]:
+    """Plain JSON values for `TrainedParts.card`; `facts` are what each stage has written down, by its name."""
+    predictors, tuned = dict(facts["predictors"]), facts["tune"]
+    plain = predictors[Lens.IDENTITY.value]
+    card = {
         "seed": options.seed,
         "budget_minutes": options.budget_minutes,
         "versions": versions(),
         "data": data_facts(answers),
-        "drafter": {**drafter_recipe(), **drafter_facts, "quality": drafter_table(head, answers)},
-        "predictors": {
-            "recipe": "MLP 12→512→1 a layer, BCE, Adam; differences over gaps drawn from simulated schedules; learned "
-            "from half of the training prompts, with candidates of a second drafter that had not seen these",
-            "rate": predictors.RATE,
-            "batch": predictors.BATCH,
-            "epochs_at_most": predictors.EPOCHS,
-            "second_drafter": facts.pop("second_drafter"),
-            "label": facts.pop("label"),
-            "tokens": facts.pop("tokens"),
-            "quality": facts.pop("quality"),
-            "tune_auc": facts.pop("tune_auc"),
-        },
-        "profile": {name: profile[name] for name in ("exits", "tokens", "prompts", "threshold")},
-        **facts,
+        "drafter": {**drafter_recipe(), **facts["drafter"], "quality": drafter_table(head, answers)},
+        "head": dict(facts["head"]),
+        "lens": dict(facts["lens"]),
+        "predictors": predictors_card(predictors),
+        "profile": {name: value for name, value in facts["profile"].items() if name not in ("layers", "done")},
+        "frontier": plain["frontier"],
+        "recommended_threshold": plain["recommended_threshold"],
+        "tune": {name: value for name, value in tuned.items() if name != "recommended"},
+        "adainfer": dict(facts["adainfer"]),
     }
+    if tuned.get("recommended"):
+        card["recommended"] = tuned["recommended"]
+    return {name: value for name, value in card.items() if value not in ({}, None)}
+
+
+def predictors_card(facts: Facts) -> dict[str, Any]:
+    """The predictors' entry: those of the paper's way, and under "tuned" what differs with the lens."""
+    plain = facts[Lens.IDENTITY.value]
+    about = {
+        "recipe": f"MLP 12→{predictors.HIDDEN}→1 a layer, BCE, Adam; differences over gaps drawn from simulated "
+        "schedules; learned from prompts kept from the drafter; a temperature a layer, found on tune prompts",
+        "rate": predictors.RATE,
+        "batch": predictors.BATCH,
+        "epochs_at_most": predictors.EPOCHS,
+        **{name: value for name, value in plain.items() if name not in ("frontier", "recommended_threshold")},
+    }
+    return about | ({Lens.TUNED.value: facts[Lens.TUNED.value]} if Lens.TUNED.value in facts else {})
+
+
+def text_hash(text: str) -> str:
+    """What a card keeps of a prompt, 16 hex digits: enough to know it again, not to read it."""
+    return hashlib.sha256(text.strip().encode()).hexdigest()[:16]
 
 
 def versions() -> dict[str, str]:
@@ -70,6 +85,7 @@ def data_facts(answers: Answers) -> dict[str, Any]:
     return {
         "sha256": content.hexdigest(),
         "prompts": _count(answers.prompts),
+        "learned_from": sorted(text_hash(one.text) for one in answers.prompts if one.use is not Use.TEST),
         "answered": {use.value: len({key.prompt for key in answers.of(use)}) for use in Use},
         "answers": {use.value: len(answers.of(use)) for use in Use},
         "answer_tokens": {use.value: tokens[use] for use in Use},
@@ -83,14 +99,15 @@ def data_facts(answers: Answers) -> dict[str, Any]:
 def drafter_recipe() -> dict[str, Any]:
     """The choices of `core.training.drafter`."""
     return {
-        "recipe": "EAGLE-1 head, KL(target‖drafter) only, AdamW, cosine rate; softmax summed over the most used "
-        "tokens and a weighted sample of the others",
-        "rate": drafter.RATE,
-        "betas": list(drafter.BETAS),
-        "weight_decay": drafter.DECAY,
-        "clip": drafter.CLIP,
-        "noise": drafter.NOISE,
-        "late_layer_features": drafter.EARLY,
+        "recipe": "EAGLE head that sees lower layers too and learns from its own outputs, KL(target‖drafter) only, "
+        "AdamW, cosine rate; softmax summed over the most used tokens and a weighted sample of the others",
+        **dataclasses.asdict(Recipe()),
+        "rate": drafter_steps.RATE,
+        "betas": list(drafter_steps.BETAS),
+        "weight_decay": drafter_steps.DECAY,
+        "clip": drafter_steps.CLIP,
+        "noise": drafter_steps.NOISE,
+        "late_layer_features": drafter_steps.EARLY,
         "batch_slots": drafter.SLOTS,
         "prompt_context": CONTEXT,
     }

@@ -66,8 +66,8 @@ def token_mass(top_ids: Tensor, probabilities: Tensor, vocabulary: int) -> Tenso
     return torch.bincount(top_ids.flatten(), probabilities.float().flatten(), vocabulary)
 
 
-def distil(predicted: Tensor, places: Tensor, probabilities: Tensor, columns: Columns) -> tuple[float, Tensor]:
-    """KL(p‖q) summed over rows, and its gradient.
+def distil(predicted: Tensor, places: Tensor, probabilities: Tensor, columns: Columns) -> tuple[Tensor, Tensor]:
+    """KL(p‖q) of each row, and its gradient.
 
     Args:
         predicted: f̂, [n, d].
@@ -76,12 +76,12 @@ def distil(predicted: Tensor, places: Tensor, probabilities: Tensor, columns: Co
         columns: what the drafter's distribution q is summed over.
 
     Returns:
-        The sum, and its gradient by `predicted`, [n, d]. Logits are dropped block by block.
+        KL [n], and its gradient by `predicted`, [n, d]. Logits are dropped block by block.
     """
     p = torch.where(places >= 0, probabilities.float(), 0.0)
     p = p / p.sum(-1, keepdim=True).clamp_min(1e-6)
     places = places.clamp_min(0)
-    total, gradients = 0.0, []
+    losses, gradients = [], []
     for block, at, share in zip(*(torch.split(each, ROWS) for each in (predicted, places, p)), strict=True):
         logits = torch.addmm(columns.offset, block, columns.weight.T)
         picked = logits.gather(1, at)
@@ -89,7 +89,7 @@ def distil(predicted: Tensor, places: Tensor, probabilities: Tensor, columns: Co
         q = logits.sub_(highest).exp_()
         mass = q.sum(1, keepdim=True)
         log_q = picked - highest - mass.log()
-        total += float((torch.special.xlogy(share, share) - share * log_q).sum())
+        losses.append((torch.special.xlogy(share, share) - share * log_q).sum(1))
         q.mul_(share.sum(1, keepdim=True) / mass).scatter_add_(1, at, -share)
         gradients.append(q @ columns.weight)
-    return total, torch.cat(gradients)
+    return torch.cat(losses), torch.cat(gradients)

@@ -1,133 +1,39 @@
-"""Training the drafter: EAGLE-1's head, KL only (`specee.md` §§5, 8), against distributions that the target left.
-
-Noise on the features, and features of late layers in place of the last one's at some positions, prepare it for what
-it meets after an early exit.
-"""
+"""The stage that trains the drafter: epochs over the answers, with looks at tune prompts and checkpoints in between."""
 
 from __future__ import annotations
 
-import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from core.drafting.head import DraftHead
 from core.errors import UserError
 from core.model.loading import LoadedModel
 from core.progress import Progress, Report, check
-from core.training.adam import Adam
 from core.training.data import Answers, Key
-from core.training.distil import Columns, Vocabulary, distil, token_mass
-from core.training.examples import Example, batches, padded, read_examples
+from core.training.distil import Vocabulary, token_mass
+from core.training.drafter_steps import DrafterTraining, Recipe
+from core.training.examples import Example, batches, read_examples
 from core.training.options import Stage, TrainOptions
 from core.training.prompts import Use
-from core.training.quality import DrafterQuality, drafter_quality
+from core.training.quality import DrafterQuality, chain_quality
 from core.training.workspace import Timer, Workspace
 
 SLOTS = 1536
 """Padded slots of a batch."""
-RATE, WARM_UP, LAST_RATE = 1e-3, 0.04, 0.02
-"""Peak learning rate, share of the time before it, and what is left of it at the end (cosine)."""
-BETAS, DECAY, CLIP = (0.9, 0.95), 0.05, 1.0
-NOISE = 0.1
-"""Uniform within ± this, on the features."""
-EARLY = 0.15
-"""Share of positions whose feature is a late layer's."""
 COLUMNS, SAMPLED, COVERAGE = 8192, 1024, 0.995
 EPOCHS = 40
 """No more than so many, however much time is left."""
-EVALUATIONS = 16
+EVALUATIONS = 12
 """How often tune prompts are looked at."""
+DEPTHS = 3
+"""Tokens of a chain that are judged then."""
 SAVE_SECONDS = 60.0
 TUNE_SLOTS = 4000
-
-
-@dataclass(slots=True)
-class Course:
-    """How far training has come."""
-
-    epoch: int = 0
-    batch: int = 0
-    step: int = 0
-    seconds: float = 0.0
-    done: bool = False
-    best: float = -1.0
-    """Highest top-4 rate on tune prompts."""
-    curve: list[dict[str, float]] = field(default_factory=list)
-
-    def values(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in Course.__slots__}
-
-
-class DrafterTraining:
-    """The head's parameters, its optimiser, and where in the data they are."""
-
-    def __init__(self, model: LoadedModel, seed: int) -> None:
-        self.decoder, self.seed = model.decoder, seed
-        start = DraftHead.random(model.decoder, torch.Generator().manual_seed(seed)).state()
-        self.parameters = {name: weight.clone().requires_grad_() for name, weight in start.items()}
-        self.head = DraftHead.from_state(model.decoder, self.parameters)
-        self.adam = Adam(self.parameters, betas=BETAS, decay=DECAY)
-        self.course = Course()
-
-    def state(self) -> dict[str, Tensor]:
-        """Weights and the optimiser's moments, for a checkpoint."""
-        return self.parameters | self.adam.state()
-
-    def restore(self, state: Mapping[str, Tensor], course: Mapping[str, Any]) -> None:
-        """Take back what `state` and the course's values gave."""
-        self.course = Course(**course)
-        with torch.no_grad():
-            for name, weight in self.parameters.items():
-                weight.copy_(state[name])
-        self.adam.restore(state, self.course.step)
-
-    def learn(
-        self, examples: Sequence[Example], vocabulary: Vocabulary, share: float, random: torch.Generator
-    ) -> float:
-        """One step over a batch; the mean loss of a slot.
-
-        `share` of the time has passed; it sets the learning rate.
-        """
-        features = mixed_features(examples, random)
-        embedded = self.decoder.embed(padded([example.ids for example in examples]))
-        learned = padded([example.learned for example in examples])
-        predicted = self.head.forward_batch(embedded, features)[learned]
-        top_ids = padded([example.top_ids for example in examples])[learned]
-        probabilities = padded([example.top_probabilities for example in examples])[learned]
-        columns: Columns = vocabulary.columns(random)
-        total, gradient = distil(predicted.detach(), vocabulary.place[top_ids], probabilities, columns)
-        torch.autograd.backward(predicted, gradient / len(predicted))
-        torch.nn.utils.clip_grad_norm_(list(self.parameters.values()), CLIP)
-        self.adam.step(RATE * rate_at(share))
-        self.course.step += 1
-        return total / len(predicted)
-
-    def weights(self) -> dict[str, Tensor]:
-        """The head's weights alone."""
-        return {name: weight.detach().clone() for name, weight in self.parameters.items()}
-
-
-def rate_at(share: float) -> float:
-    """The learning rate's factor when `share` of the time has passed."""
-    if share < WARM_UP:
-        return max(share / WARM_UP, 0.01)
-    along = (share - WARM_UP) / (1 - WARM_UP)
-    return LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * along))
-
-
-def mixed_features(examples: Sequence[Example], random: torch.Generator) -> Tensor:
-    """Features of a batch as training feeds them, [b, n, d]: some of a late layer, all with noise."""
-    full = padded([example.features for example in examples]).float()
-    early = padded([example.early for example in examples]).float()
-    chosen = torch.rand(full.shape[:2], generator=random) < EARLY
-    mixed = torch.where(chosen[..., None], early, full)
-    return mixed.add_(torch.rand(mixed.shape, generator=random).mul_(2 * NOISE).sub_(NOISE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +48,7 @@ class Assignment:
     keys: Sequence[Key]
     """The answers to learn from."""
     seconds: float
+    recipe: Recipe = field(default_factory=Recipe)
 
 
 def train_drafter(
@@ -173,7 +80,7 @@ def fit_drafter(
         Cancelled: `cancel` was set; a checkpoint stays.
         UserError: a checkpoint is damaged.
     """
-    training = DrafterTraining(model, seed)
+    training = DrafterTraining(model, seed, assignment.recipe)
     saved = work.load_json(assignment.stage, assignment.prefix + "course.json")
     if saved is not None:
         training.restore(work.load_tensors(assignment.stage, assignment.prefix + "checkpoint.safetensors"), saved)
@@ -222,7 +129,7 @@ class _Loop:
         self._timer = Timer(training.course.seconds, assignment.seconds)
         self._saved_at = self._timer.elapsed
         self._losses: list[float] = []
-        self._quality = DrafterQuality.empty()
+        self._quality = [DrafterQuality.empty()] * DEPTHS
 
     def run(self) -> None:
         self._note_facts()
@@ -256,11 +163,12 @@ class _Loop:
     def _look(self) -> None:
         """Measure on tune prompts, and keep the weights where they are the best so far."""
         course = self._training.course
-        self._quality = drafter_quality(self._training.head, self._tune)
+        self._quality = chain_quality(self._training.head, self._tune, DEPTHS)
         loss = float(np.mean(self._losses[-100:])) if self._losses else float("nan")
-        course.curve.append({"step": course.step, "loss": loss, **self._quality.values()})
-        if self._quality.top4 > course.best:
-            course.best = self._quality.top4
+        course.curve.append({"step": course.step, "loss": loss, **_by_depth(self._quality)})
+        top4 = float(np.mean([one.top4 for one in self._quality]))
+        if top4 > course.best:
+            course.best = top4
             self._work.save_tensors(self._assignment.stage, self._file("best.safetensors"), self._training.weights())
 
     def _save(self) -> None:
@@ -275,9 +183,10 @@ class _Loop:
     def _tell(self) -> None:
         course, quality = self._training.course, self._quality
         loss = float(np.mean(self._losses[-50:]))
+        chain = " / ".join(f"{one.top1:.1%}, {one.top4:.1%}" for one in quality)
         message = (
             f"Training {self._assignment.name}: epoch {course.epoch + 1}, step {course.step}, loss {loss:.3f}; "
-            f"on tune prompts top-1 {quality.top1:.1%}, top-4 {quality.top4:.1%}"
+            f"on tune prompts top-1, top-4 at depth 1…{DEPTHS}: {chain}"
         )
         self._report(Progress(message, int(self._timer.elapsed), int(self._timer.limit), "seconds"))
 
@@ -292,6 +201,14 @@ class _Loop:
             "columns_mass": round(self._vocabulary.covered, 5),
         }
         self._work.save_json(self._assignment.stage, self._file("facts.json"), facts)
+
+
+def _by_depth(qualities: Sequence[DrafterQuality]) -> dict[str, float]:
+    """Depth 1 under the plain names, deeper ones with their number: `top1`, `top1_depth2`."""
+    found = qualities[0].values()
+    for depth, one in enumerate(qualities[1:], 2):
+        found |= {f"{name}_depth{depth}": value for name, value in one.values().items() if name != "tokens"}
+    return found
 
 
 def _vocabulary(training: DrafterTraining, examples: Sequence[Example]) -> Vocabulary:

@@ -29,6 +29,8 @@ class Example:
     """Shape [n, d], float16, norm(h) at full depth of the positions before them."""
     early: Tensor
     """Shape [n, d], float16, the same at a late layer where one was kept."""
+    taps: Tensor
+    """Shape [n, t, d], float16, norm(h) at the layers of `core.drafting.taps.tap_layers`."""
     top_ids: Tensor
     """Shape [n, TOP], int64, the target's likeliest tokens."""
     top_probabilities: Tensor
@@ -40,6 +42,10 @@ class Example:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def states(self, taps: bool) -> Tensor:
+        """What a drafter with or without taps sees at full depth, [n, (t + 1) d] or [n, d], float16."""
+        return torch.cat([self.taps.flatten(1), self.features], -1) if taps else self.features
 
 
 def read_examples(answers: Answers, keys: Sequence[Key]) -> list[Example]:
@@ -58,9 +64,9 @@ def _example(answers: Answers, key: Key) -> Example:
     first = max(0, len(prompt_ids) - CONTEXT)
     parts = {
         field: (answers.read(source, f"prompt_{field}")[first:-1], answers.read(key, field))
-        for field in ("features", "top_ids", "top_probabilities")
+        for field in ("features", "taps", "top_ids", "top_probabilities")
     }
-    before, own = parts["features"]
+    (before, own), (taps_before, taps) = parts["features"], parts["taps"]
     top_ids, top_probabilities = (torch.cat(parts[field])[1:] for field in ("top_ids", "top_probabilities"))
     ids = torch.cat([prompt_ids[first + 1 :], answers.read(key, "ids")[:-1]])
     drafted = torch.arange(len(ids)) >= len(before)
@@ -69,6 +75,7 @@ def _example(answers: Answers, key: Key) -> Example:
         ids.long(),
         torch.cat([before, own[:-1]]),
         torch.cat([before, answers.read(key, "early")[:-1]]),
+        torch.cat([taps_before, taps[:-1]]),
         top_ids.long(),
         top_probabilities,
         drafted,

@@ -7,13 +7,18 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
+from core.drafting.head import DraftHead
+from core.drafting.taps import tap_layers
+from core.errors import UserError
 from core.model.loading import LoadedModel
 from core.training.adam import Adam
 from core.training.distil import Columns, Vocabulary, distil, token_mass
-from core.training.drafter import DrafterTraining, rate_at
-from core.training.examples import read_examples
-from core.training.quality import drafter_quality
+from core.training.drafter_steps import EARLY, NOISE, DrafterTraining, Recipe, mixed_states, rate_at
+from core.training.examples import padded, read_examples
+from core.training.quality import chain_quality, drafter_quality
+from core.training.unrolled import unroll
 from tests.core.training_setup import stored_answers, tiny_model
 
 
@@ -30,16 +35,16 @@ def test_that_the_loss_over_all_columns_is_kl_and_its_gradient_is_autograds() ->
     dense = torch.zeros(700, 50).scatter_(1, ids, p)
     expected = F.kl_div((predicted @ head.T).log_softmax(-1), dense, reduction="sum")
     expected.backward()
-    total, gradient = distil(predicted.detach(), ids, p, Columns(head, torch.zeros(50)))
-    assert total == pytest.approx(float(expected.detach()), rel=1e-4)
+    losses, gradient = distil(predicted.detach(), ids, p, Columns(head, torch.zeros(50)))
+    assert float(losses.sum()) == pytest.approx(float(expected.detach()), rel=1e-4)
     torch.testing.assert_close(gradient, predicted.grad, atol=1e-4, rtol=1e-4)
 
 
 def test_that_tokens_without_a_column_teach_nothing() -> None:
     head = torch.randn(6, 4)
     places = torch.full((3, 2), -1)
-    total, gradient = distil(torch.randn(3, 4), places, torch.full((3, 2), 0.5), Columns(head, torch.zeros(6)))
-    assert total == 0.0
+    losses, gradient = distil(torch.randn(3, 4), places, torch.full((3, 2), 0.5), Columns(head, torch.zeros(6)))
+    assert not losses.any()
     assert not gradient.any()
 
 
@@ -120,3 +125,86 @@ def test_that_a_first_step_of_adam_goes_down_by_the_rate_whatever_the_gradients_
     torch.testing.assert_close(weights["matrix"].detach(), expected)
     torch.testing.assert_close(weights["vector"].detach(), torch.tensor([0.9, 1.1]))
     assert weights["vector"].grad is None
+
+
+def chained(head: DraftHead, ids: Tensor, states: Tensor, start: int, steps: int) -> list[Tensor]:
+    """f̂ of a chain that leaves the target's states after slot `start`, as a run would compute it."""
+    decoder, cache = head.decoder, head.new_cache(len(ids))
+    predicted = head.advance(ids[: start + 1], states[: start + 1], 0, cache)[-1]
+    found = [predicted]
+    for slot in range(start + 1, start + steps):
+        rows = decoder.rows(range(slot, slot + 1), slot + 1)
+        predicted = head.run(ids[slot : slot + 1], predicted[None], rows, cache)[0]
+        found.append(predicted)
+    return found
+
+
+@pytest.mark.parametrize(("taps", "layers"), [(False, 1), (True, 1), (True, 2)])
+def test_that_unrolled_training_computes_what_a_chain_of_a_run_does(
+    model: LoadedModel, taps: bool, layers: int
+) -> None:
+    random = torch.Generator().manual_seed(5)
+    head = DraftHead.random(model.decoder, random, taps=taps, layers=layers)
+    head = DraftHead.from_state(model.decoder, {name: 2 * weight for name, weight in head.state().items()})
+    width = (1 + len(head.taps)) * model.decoder.config.hidden
+    ids, states = torch.randint(0, 200, (11,), generator=random), torch.randn(11, width, generator=random)
+    with torch.no_grad():
+        unrolled = unroll(head, model.decoder.embed(ids)[None], states[None], 4)
+        torch.testing.assert_close(unrolled[0], head.forward_batch(model.decoder.embed(ids)[None], states[None]))
+        for start in range(7):
+            for step, expected in enumerate(chained(head, ids, states, start, 4)):
+                torch.testing.assert_close(unrolled[step][0, start + step], expected, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("taps", "layers"), [(False, 1), (True, 1), (False, 2), (True, 2)])
+def test_that_a_heads_weights_say_how_it_is_built(model: LoadedModel, taps: bool, layers: int) -> None:
+    head = DraftHead.random(model.decoder, torch.Generator().manual_seed(0), taps=taps, layers=layers)
+    again = DraftHead.from_state(model.decoder, head.state())
+    assert (again.taps, len(again.layers)) == (tap_layers(model.decoder.config.depth) if taps else (), layers)
+    assert again.state().keys() == head.state().keys()
+
+
+def test_that_taps_count_for_nothing_before_they_are_trained(model: LoadedModel) -> None:
+    head = DraftHead.random(model.decoder, torch.Generator().manual_seed(0), taps=True)
+    states = torch.randn(5, 3 * model.decoder.config.hidden)
+    torch.testing.assert_close(head.fuse(states), states[:, -model.decoder.config.hidden :])
+
+
+def test_that_a_mixing_weight_of_another_shape_is_refused(model: LoadedModel) -> None:
+    state = DraftHead.random(model.decoder, torch.Generator().manual_seed(0), taps=True).state()
+    state["taps.weight"] = state["taps.weight"][:, 1:]
+    with pytest.raises(UserError, match=r"taps\.weight does not fit this model"):
+        DraftHead.from_state(model.decoder, state)
+
+
+def test_that_noise_and_late_features_leave_most_of_a_batch_as_it_is(model: LoadedModel, tmp_path: Path) -> None:
+    answers = stored_answers(model, tmp_path)
+    examples = read_examples(answers, answers.keys)
+    clean = padded([example.states(True) for example in examples]).float()
+    mixed = mixed_states(examples, True, torch.Generator().manual_seed(0))
+    near = (mixed - clean).abs().amax(-1) <= NOISE + 1e-4
+    assert 1 - 2 * EARLY < float(near.float().mean()) < 1
+    assert bool(((mixed - clean).abs()[..., : -model.decoder.config.hidden] <= NOISE + 1e-4).all())
+
+
+def test_that_prompts_are_learned_only_where_the_recipe_says_so(model: LoadedModel, tmp_path: Path) -> None:
+    answers = stored_answers(model, tmp_path)
+    examples = read_examples(answers, answers.keys)[:3]
+    random = torch.Generator().manual_seed(0)
+    for prompts in (True, False):
+        slots = DrafterTraining(model, 0, Recipe(prompts=prompts))._slots(examples, random)
+        expected = padded([example.learned if prompts else example.drafted for example in examples])
+        assert torch.equal(slots[0], expected)
+        for step, chosen in enumerate(slots[1:], 1):
+            assert not bool((chosen & ~expected).any())
+            assert not bool(chosen[:, :step].any())
+            assert 0 < int(chosen.sum()) < int(expected.sum())
+
+
+def test_that_a_chains_first_token_is_judged_as_the_drafter_is(model: LoadedModel, tmp_path: Path) -> None:
+    answers = stored_answers(model, tmp_path)
+    examples = read_examples(answers, answers.keys)
+    head = DraftHead.random(model.decoder, torch.Generator().manual_seed(0), taps=True)
+    qualities = chain_quality(head, examples, 3)
+    assert qualities[0] == drafter_quality(head, examples)
+    assert len({one.tokens for one in qualities}) == 1
