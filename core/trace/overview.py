@@ -78,14 +78,16 @@ def emitted_of(record: TokenRecord) -> TokenEmitted:
 
 def final_rank(record: TokenRecord) -> int:
     """0-based place of the full-depth token among the token's candidates, `NO_CANDIDATE` or `UNKNOWN`."""
-    candidates = _candidates(record)
+    candidates = candidates_of(record)
     if record.audit is None or candidates is None:
         return UNKNOWN
     places = np.flatnonzero(candidates == record.audit.full_depth_id)
     return int(places[0]) if len(places) else NO_CANDIDATE
 
 
-def _candidates(record: TokenRecord) -> IntArray | None:
+def candidates_of(record: TokenRecord) -> IntArray | None:
+    """S of a token: the drafter's guesses for it, of a tree those of the node after which it comes. Shape [k]; None
+    where nothing was drafted or the tree's pass has not ended."""
     if record.tree is None:
         return record.draft.candidate_ids if record.draft else None
     nodes, at = record.tree.nodes_by_token, record.token - record.tree.drafted.token
