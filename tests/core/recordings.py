@@ -59,6 +59,10 @@ class Recorder:
 
     @functools.cache  # noqa: B019 (lives as long as the test session)
     def run(self, settings: RunSettings, prompt: str = PROMPTS[0]) -> Trace:
+        return self.fresh(settings, prompt)
+
+    def fresh(self, settings: RunSettings, prompt: str = PROMPTS[0]) -> Trace:
+        """A run that nobody has made before."""
         return Trace.of(self._engine.run(RunRequest(prompt, settings), threading.Event()))
 
 
