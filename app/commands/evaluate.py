@@ -27,6 +27,7 @@ SPLITS = (*(split.value for split in Split), EVERY)
 SHARES = {
     *("agreement", "agreement_dense", "exit_precision", "exit_share", "refusal_rate", "scheduler_hit_rate"),
     *("scheduler_chance", "predictor_time_share", "drafter_top1", "drafter_top4", "predictor_accuracy"),
+    "shortlist_miss_rate",
 }
 """Figures that people read in per cent."""
 

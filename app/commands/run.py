@@ -153,8 +153,9 @@ def _print_now(text: str) -> None:
 
 
 def summary(trace: Trace) -> dict[str, Any]:
-    """The object that `--json` prints; `agreement` is null unless the run was audited (`specee.md` §0)."""
+    """The object that `--json` prints; what only an audit tells is null unless the run was audited (`specee.md` §0)."""
     from core.analysis import summaries
+    from core.analysis.shortlist import shortlist_miss_rate
 
     return {
         "text": trace.text_bytes.decode("utf-8", errors="replace"),
@@ -164,6 +165,7 @@ def summary(trace: Trace) -> dict[str, Any]:
         "tokens_per_second": summaries.tokens_per_second(trace),
         "active_layers_mean": summaries.active_layers_mean(trace),
         "agreement": summaries.agreement(trace),
+        "shortlist_miss_rate": shortlist_miss_rate(trace),
     }
 
 

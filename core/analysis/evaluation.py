@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.classification import predictor_quality
+from core.analysis.shortlist import miss_rate
 from core.analysis.summaries import is_wrong
+from core.config import Head
 from core.exits.scheduling import count_around
 from core.trace.events import BoolArray, ExitReason, FloatArray
 from core.trace.trace import TokenRecord, Trace
@@ -93,6 +95,12 @@ def _refusal_rate(samples: Sequence[Sample]) -> Figure:
 
 def _verifications(samples: Sequence[Sample]) -> Figure:
     return _mean(len(r.verified) for r in _records(samples))
+
+
+def _shortlist_miss_rate(samples: Sequence[Sample]) -> Figure:
+    """Share of the checks by a shortlist whose token is not the layer's own over the whole vocabulary."""
+    slim = [s for s in samples if s.trace.started and s.trace.started.settings.check is Head.SLIM]
+    return miss_rate(_records(slim))
 
 
 def _hit_rate(samples: Sequence[Sample]) -> Figure:
@@ -184,6 +192,7 @@ FIGURES: dict[str, Callable[[Sequence[Sample]], Figure]] = {
     "exit_share": _exit_share,
     "refusal_rate": _refusal_rate,
     "verifications_per_token": _verifications,
+    "shortlist_miss_rate": _shortlist_miss_rate,
     "scheduler_hit_rate": _hit_rate,
     "scheduler_chance": _chance,
     "active_layers_mean": _active_layers,

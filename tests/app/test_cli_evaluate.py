@@ -36,6 +36,7 @@ KEYS = [
     "exit_share",
     "refusal_rate",
     "verifications_per_token",
+    "shortlist_miss_rate",
     "scheduler_hit_rate",
     "scheduler_chance",
     "active_layers_mean",

@@ -37,6 +37,7 @@ JSON_KEYS = [
     "tokens_per_second",
     "active_layers_mean",
     "agreement",
+    "shortlist_miss_rate",
 ]
 DEPTH = 4
 INFO = ModelInfo("tiny", "f" * 8, "LlamaForCausalLM", DEPTH, 8, 300, 256, "float32", "cpu", 1)
@@ -136,6 +137,7 @@ def test_that_json_is_one_object_with_exactly_the_promised_keys(
         "tokens_per_second": 2.0,
         "active_layers_mean": 2.0,
         "agreement": None,
+        "shortlist_miss_rate": None,
     }
 
 
