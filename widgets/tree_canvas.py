@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -266,8 +266,9 @@ class TreeCanvas(QGraphicsView):
         if self.look is None:
             return
         if before is not None and before.shape is self.look.shape:
-            if self.look.node not in (None, before.node):
-                self.ensureVisible(self.look.shape.rects[cast(int, self.look.node)], 12, 12)
+            node = self.look.node
+            if node is not None and node != before.node:
+                self.ensureVisible(self.look.shape.rects[node], 12, 12)
             return
         self._hovered = None
         self.scene().setSceneRect(self.look.shape.bounds)
