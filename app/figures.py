@@ -9,13 +9,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.shortlist import shortlist_checks
 from core.analysis.summaries import RUNNING_MEAN, ExitSeries, outcomes, running_mean
+from core.config import Head
 from core.trace.growing import Growing
 from core.trace.overview import UNKNOWN, Overview
 from core.trace.reading import ReadableTrace
 
-_LAYERS, _SECONDS, _ACTIVE, _SCHEDULES, _AUDITED, _AGREEING = range(6)
+_LAYERS, _SECONDS, _ACTIVE, _SCHEDULES, _AUDITED, _AGREEING, _CHECKS, _MISSES = range(8)
 """Columns of the running sums."""
+MOST_READ = 512
+"""Records read at once for what no column holds; a long run that is opened goes without."""
 
 
 class Figures:
@@ -25,7 +29,7 @@ class Figures:
         self._trace: ReadableTrace | None = None
         self._exit_layers, self._outcomes = Growing(np.int64), Growing(np.uint8)
         self._means = Growing(np.float32)
-        self._sums = Growing(np.float64, (6,))
+        self._sums = Growing(np.float64, (8,))
         """Sums over the tokens so far, by column, so that a tail can be taken back."""
 
     def update(self, trace: ReadableTrace | None, first: int) -> None:
@@ -36,8 +40,9 @@ class Figures:
         seen = trace.overview if trace else Overview(0)
         self._exit_layers.replace(first, seen.exit_layers[first:])
         self._outcomes.replace(first, outcomes(trace, first) if trace else [])
-        before = self._sums.values[first - 1] if first else np.zeros(6)
-        self._sums.replace(first, before + np.cumsum(_amounts(seen, first), 0))
+        before = self._sums.values[first - 1] if first else np.zeros(8)
+        amounts = np.concatenate([_amounts(seen, first), _shortlist(trace, first, len(seen))], 1)
+        self._sums.replace(first, before + np.cumsum(amounts, 0))
         reach = max(first - RUNNING_MEAN, 0)
         self._means.replace(first, running_mean(self._exit_layers.values[reach:])[first - reach :])
 
@@ -71,6 +76,12 @@ class Figures:
         active, schedules = self._sums.values[-1, [_ACTIVE, _SCHEDULES]]
         return float(active / schedules) if schedules else None
 
+    @property
+    def shortlist_miss_rate(self) -> float | None:
+        """Share of the audited checks that a shortlist missed; None where there are none, or they were not read."""
+        checks = self._after_first(_CHECKS)
+        return self._after_first(_MISSES) / checks if checks > 0 else None
+
     def exit_series(self) -> ExitSeries:
         """What the exit chart shows."""
         return ExitSeries(
@@ -99,3 +110,16 @@ def _amounts(seen: Overview, first: int) -> NDArray[np.float64]:
         agreeing,
     )
     return np.stack(columns, 1).astype(np.float64)
+
+
+def _shortlist(trace: ReadableTrace | None, first: int, count: int) -> NDArray[np.float64]:
+    """Checks by a shortlist and misses among them of each emitted token from `first` on. Shape [n, 2]."""
+    found = np.zeros((count - first, 2))
+    if trace is None or trace.started is None or trace.started.settings.check is Head.FULL:
+        return found
+    if len(found) > MOST_READ:
+        return np.full_like(found, np.nan)
+    for row, token in zip(found, range(first, count), strict=True):
+        checks = shortlist_checks(trace.records[token])
+        row[:] = len(checks), sum(checks)
+    return found

@@ -39,6 +39,9 @@ class StatusLine(QStatusBar):
         self.agreement = self._label(
             "Share of the tokens after the first that are the token their own pass gives at full depth (audited runs)"
         )
+        self.missed = self._label(
+            "Share of the checks whose shortlist lacked the layer's own token (audited runs with the shortlist check)"
+        )
         self.active = self._label("Mean number of layers whose predictor was active")
         self.progress = ProgressLine()
         self.progress.cancel.setStyleSheet("padding: 0 10px; min-height: 0")
@@ -63,6 +66,7 @@ class StatusLine(QStatusBar):
         _show(self.speed, _amount(figures.tokens_per_second, "{:.1f} tokens/s"))
         _show(self.exit, _amount(figures.mean_exit_layer, "mean exit {:.1f} / " + str(depth)))
         _show(self.agreement, _amount(figures.agreement, "agreement {:.1%}"))
+        _show(self.missed, _amount(figures.shortlist_miss_rate, "shortlist missed {:.1%}"))
         _show(self.active, _amount(figures.active_layers_mean, "{:.1f} layers watched"))
 
     def show_state(self, state: RunState, detail: str = "") -> None:

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app import figures as figures_module
 from app.figures import Figures
 from core.analysis import summaries
-from core.config import Policy, RunSettings
+from core.analysis.shortlist import shortlist_miss_rate
+from core.config import Head, Policy, RunSettings
+from core.trace.events import Audited, Event, Verified
 from core.trace.trace import Trace
 from tests.fakes import fake_run_events
 
@@ -59,3 +62,37 @@ def test_that_another_trace_starts_the_figures_anew_and_none_clears_them() -> No
     assert figures.count == 0
     assert figures.mean_exit_layer is None
     assert figures.tokens_per_second is None
+
+
+def shortlist_trace(tokens: int) -> Trace:
+    """Two checks a token, of which every other token's first is a miss."""
+    events: list[Event] = []
+    for event in fake_run_events(tokens, settings=RunSettings(check=Head.SLIM), audit=True):
+        if isinstance(event, Audited):
+            own = [replace_check(event, layer, missed=layer == 0 and event.token % 2 == 0) for layer in (0, 1)]
+            events += own
+        if not isinstance(event, Verified):
+            events.append(event)
+    return Trace.of(events)
+
+
+def replace_check(audit: Audited, layer: int, *, missed: bool) -> Verified:
+    token_id = int(audit.token_ids[layer]) + missed
+    return Verified(audit.run, audit.token, layer, token_id, b"x", -1, 0.1)
+
+
+def test_that_the_shortlist_s_misses_are_those_of_the_whole_trace() -> None:
+    trace, figures = shortlist_trace(21), Figures()
+    for first in (0, 7, 20):
+        figures.update(trace, first)
+        assert figures.shortlist_miss_rate == pytest.approx(shortlist_miss_rate(trace))
+    figures.update(Trace.of(fake_run_events(9, audit=True)), 0)
+    assert figures.shortlist_miss_rate is None
+
+
+def test_that_a_long_run_is_not_read_through_for_the_shortlist_s_misses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures_module, "MOST_READ", 20)
+    figures = Figures()
+    figures.update(shortlist_trace(21), 0)
+    assert figures.shortlist_miss_rate is None
+    assert figures.mean_exit_layer is not None
