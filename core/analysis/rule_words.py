@@ -17,7 +17,8 @@ ADAINFER = {
 def why_left(record: TokenRecord, settings: RunSettings) -> str:
     """What made the policy leave before the last layer, as a sentence; "" where the trace does not say."""
     assert record.emitted is not None
-    score = float(record.scores[record.emitted.exit_layer - 1])
+    last = record.emitted.exit_layer - 1
+    score = float(record.scores[last])
     match settings.policy:
         case Policy.FIXED:
             return "The fixed policy always leaves there."
@@ -26,7 +27,7 @@ def why_left(record: TokenRecord, settings: RunSettings) -> str:
         case _ if np.isnan(score):
             return ""
         case Policy.CALM:
-            return f"There the likeliest token’s probability was {compared(score, settings.threshold)}."
+            return f"There the likeliest token’s probability was {compared(score, settings.threshold_at(last))}."
         case Policy.ADAINFER_SVM | Policy.ADAINFER_CRF:
             return f"There {ADAINFER[settings.policy]} called the token final (score {bold(f'{score:.2f}')})."
         case _:
@@ -43,7 +44,7 @@ def why_stayed(record: TokenRecord, settings: RunSettings) -> str:
         case Policy.ORACLE:
             return "The oracle found no earlier layer to leave at."
         case Policy.CALM:
-            return f"No layer’s likeliest token passed the threshold{_highest(record, settings.threshold)}."
+            return f"No layer’s likeliest token passed the threshold{_highest(record, settings)}."
         case Policy.ADAINFER_SVM | Policy.ADAINFER_CRF:
             return f"{ADAINFER[settings.policy]} called no layer’s token final{_highest(record)}."
         case _:
@@ -63,7 +64,7 @@ def at_layer(record: TokenRecord, layer: int, settings: RunSettings) -> str:
         case _ if np.isnan(score):
             return f"{_own(settings) if policy is Policy.CUSTOM else f'the {policy.value} policy'} did not look at it"
         case Policy.CALM:
-            return f"the likeliest token’s probability is {compared(score, settings.threshold)} → {goes_on}"
+            return f"the likeliest token’s probability is {compared(score, settings.threshold_at(layer))} → {goes_on}"
         case Policy.ADAINFER_SVM | Policy.ADAINFER_CRF:
             verdict = "calls the token final" if leaves else "does not call the token final"
             return f"{ADAINFER[policy]} {verdict} (score {bold(f'{score:.2f}')}{_read(record, layer)}) → {goes_on}"
@@ -78,13 +79,15 @@ def _leaves_here(policy: Policy) -> str:
     return f"it is the earliest layer from which every layer says this token → {bold('exit')}"
 
 
-def _highest(record: TokenRecord, threshold: float | None = None) -> str:
+def _highest(record: TokenRecord, settings: RunSettings | None = None) -> str:
+    """The score that came nearest to its threshold, where there are thresholds."""
     if not record.evaluated.any():
         return ""
-    best = int(np.nanargmax(record.scores))
+    thresholds = [settings.threshold_at(layer) if settings else 0.0 for layer in range(record.depth)]
+    best = int(np.nanargmax(record.scores - thresholds))
     score = float(record.scores[best])
-    if threshold is not None:
-        return f" (the highest probability was {compared(score, threshold)}, at layer {bold(best + 1)})"
+    if settings is not None:
+        return f" (the highest probability was {compared(score, thresholds[best])}, at layer {bold(best + 1)})"
     return f" (the highest score was {bold(f'{score:.2f}')}, at layer {bold(best + 1)})"
 
 

@@ -7,16 +7,15 @@ from 1, as on screen. The text is HTML with nothing but `<b>`, and token texts a
 from __future__ import annotations
 
 import html
-import math
 import re
 
 import numpy as np
 
-from core.analysis import audit_words, rule_words, schedule_words
+from core.analysis import audit_words, check_words, rule_words, schedule_words
 from core.analysis.summaries import refusals
-from core.analysis.wording import bold, bold_token, compared, counted, joined, share, token_text, took
-from core.config import Policy, RunSettings
-from core.trace.events import ExitReason, Verified
+from core.analysis.wording import bold, bold_token, compared, counted, joined, share, took
+from core.config import Lens, Policy, RunSettings
+from core.trace.events import ExitReason
 from core.trace.trace import TokenRecord, Trace
 
 
@@ -114,15 +113,16 @@ class _Story:
         return f"{self.name} ran all {bold(self.depth)} layers{because}."
 
     def _why_to_the_end(self) -> str:
-        record, threshold = self.record, self.settings.threshold
+        record = self.record
         if refusals(record):
-            return "every exit that a predictor proposed was refused by the full vocabulary"
+            return check_words.why_refused(record, self.settings)
         if not record.evaluated.any():
             return "no predictor was asked"
         if record.proposed.any():
             return "no proposed exit was verified"
-        best = int(np.nanargmax(record.scores))
-        highest = compared(float(record.scores[best]), threshold)
+        thresholds = [self.settings.threshold_at(layer) for layer in range(self.depth)]
+        best = int(np.nanargmax(record.scores - thresholds))
+        highest = compared(float(record.scores[best]), thresholds[best])
         return f"no predictor proposed an exit (the highest score was {highest}, at layer {bold(best + 1)})"
 
     def _tally(self) -> str:
@@ -142,16 +142,12 @@ class _Story:
         ids = [int(i) for i in draft.candidate_ids]
         if emitted.token_id not in ids:
             return (
-                f"The token is none of the drafter’s {bold(len(ids))} candidates ({self._candidates()}), "
+                f"The token is none of the drafter’s {bold(len(ids))} candidates ({check_words.candidates(draft)}), "
                 "so no early exit could have emitted it."
             )
         at = ids.index(emitted.token_id)
         probability = share(float(draft.candidate_probabilities[at]))
         return f"The drafter had it as candidate {bold(at + 1)} of {bold(len(ids))}, with probability {probability}."
-
-    def _candidates(self) -> str:
-        assert self.record.draft is not None
-        return ", ".join(token_text(b) for b in self.record.draft.candidate_bytes)
 
     # ---- one layer ------------------------------------------------------------------------------------------------
 
@@ -169,7 +165,7 @@ class _Story:
             here = f"{name} ran for {self.name}: {rule_words.at_layer(record, layer, self.settings)}."
             return joined(here, audit_words.of_exit(record) if left_here else own)
         if not record.evaluated[layer]:
-            silent = audit_words.of_silent_predictor(record, layer, self.settings.threshold)
+            silent = audit_words.of_silent_predictor(record, layer, self.settings.threshold_at(layer))
             not_asked = schedule_words.why_not(record, layer, self.settings)
             return joined(f"{name} ran without its predictor{not_asked}.", silent, own)
         watched = schedule_words.why_watched(record, layer, self.settings)
@@ -180,7 +176,8 @@ class _Story:
         check = self.record.verified.get(layer)
         if check is None:
             return audit_words.of_layer(self.record, layer)
-        return audit_words.of_exit(self.record) if check.accepted else audit_words.of_check(self.record, layer)
+        against = audit_words.of_exit(self.record) if check.accepted else audit_words.of_check(self.record, layer)
+        return joined(check_words.missed(self.record, layer), against)
 
     def _never_or_not_yet(self, layer: int, name: str) -> str:
         emitted = self.record.emitted
@@ -209,33 +206,19 @@ class _Story:
 
     def _decision(self, layer: int, name: str) -> str:
         record = self.record
-        start = f"{name}: score {compared(float(record.scores[layer]), self.settings.threshold)}"
+        seen = ", seen through its lens" if self.settings.lens is Lens.TUNED else ""
+        score = compared(float(record.scores[layer]), self.settings.threshold_at(layer))
+        start, asked = f"{name}{seen}: score {score}", check_words.asked(self.settings)
         if not record.proposed[layer]:
-            return f"{start}, so {bold('no exit')} is proposed and the full vocabulary is not asked; the pass goes on."
+            return f"{start}, so {bold('no exit')} is proposed and {asked} is not asked; the pass goes on."
         check = record.verified.get(layer)
         if check is None and self._left_by_rule_at(layer):
             return f"{start}, so an exit is proposed, with a token of the policy’s own choice → {bold('exit')}."
         if check is None:
             yet = "" if record.emitted or self.ended else " yet"
-            return f"{start}, so an exit is proposed; the full vocabulary has not answered{yet}."
-        return f"{start}, {self._verdict(check)}"
+            return f"{start}, so an exit is proposed; {asked} has not answered{yet}."
+        return f"{start}, {check_words.verdict(check, record, self.settings)}"
 
     def _left_by_rule_at(self, layer: int) -> bool:
         emitted = self.record.emitted
         return emitted is not None and emitted.reason is ExitReason.RULE and layer + 1 == emitted.exit_layer
-
-    def _verdict(self, check: Verified) -> str:
-        says = f"full vocabulary says {bold_token(check.argmax_bytes)}, which is"
-        draft = self.record.draft
-        if not check.accepted:
-            among = f" ({self._candidates()})" if draft else ""
-            return f"{says} none of the candidates{among} → {bold('refused')}; the pass goes on.{_lead(check)}"
-        of = f" of {bold(len(draft.candidate_ids))}" if draft else ""
-        saved = counted(self.depth - check.layer - 1, "layer")
-        return f"{says} candidate {bold(check.candidate_rank + 1)}{of} → {bold('exit')}, {saved} saved.{_lead(check)}"
-
-
-def _lead(check: Verified) -> str:
-    if math.isnan(check.margin):
-        return ""
-    return f" It leads the next best token by {share(check.margin)} in probability."

@@ -49,11 +49,16 @@ def listed(items: list[str]) -> str:
 
 def compared(score: float, threshold: float) -> str:
     """`0.71 > 0.50` with as many digits as it takes to see the difference; equal numbers are `≤`, which is no exit."""
-    sign = "&gt;" if score > threshold else "≤"
+    one, other = told_apart(score, threshold)
+    return f"{one} {'&gt;' if score > threshold else '≤'} {other}"
+
+
+def told_apart(one: float, other: float) -> tuple[str, str]:
+    """Both numbers in bold, with as many digits as it takes to see the difference."""
     for digits in range(_LEAST_DIGITS, _MOST_DIGITS):
-        if score == threshold or f"{score:.{digits}f}" != f"{threshold:.{digits}f}":
+        if one == other or f"{one:.{digits}f}" != f"{other:.{digits}f}":
             break
-    return f"{bold(f'{score:.{digits}f}')} {sign} {bold(f'{threshold:.{digits}f}')}"
+    return bold(f"{one:.{digits}f}"), bold(f"{other:.{digits}f}")
 
 
 def share(probability: float) -> str:
