@@ -24,6 +24,7 @@ from core.analysis.summaries import Outcome, TokenChips
 from widgets.chip_painter import ChipPainter, ChipState
 from widgets.painting import painting
 from widgets.palette import DARK, Theme
+from widgets.pass_brackets import paint_brackets, pass_words
 from widgets.selection import Selection
 from widgets.token_flow import TokenFlow
 
@@ -56,6 +57,7 @@ class TokenStrip(QAbstractScrollArea):
         self._exit_layers: list[int] = []
         self._outcomes: list[int] = []
         self._refusals: list[int] = []
+        self._passes: list[int] = []
         self._depth = 1
         self._in_flight: int | None = None
         self._selection = Selection()
@@ -74,10 +76,11 @@ class TokenStrip(QAbstractScrollArea):
     # ---- what is shown --------------------------------------------------------------------------------------------
 
     @staticmethod
-    def legend_html(theme: Theme, audited: bool = False) -> str:
-        """The panel's subtitle; only an audit can tell wrong exits."""
+    def legend_html(theme: Theme, audited: bool = False, trees: bool = False) -> str:
+        """The panel's subtitle; only an audit can tell wrong exits, and only a tree's pass emits several tokens."""
         wrong = f' · <span style="color:{theme.wrong}">≠</span> wrong exit' if audited else ""
-        return f"bar = exit layer · ▪ full depth · ⊘ proposed, refused{wrong} · ◦ prefill"
+        joined = " · ⎵ one pass" if trees else ""
+        return f"bar = exit layer · ▪ full depth · ⊘ proposed, refused{wrong} · ◦ prefill{joined}"
 
     def set_notes(self, notes: Callable[[int], str]) -> None:
         """Ask this which two tokens a wrong exit of a 0-based token was about, for the hover and the screen reader."""
@@ -97,6 +100,8 @@ class TokenStrip(QAbstractScrollArea):
         self._exit_layers[first:] = chips.exit_layers.tolist()
         self._outcomes[first:] = chips.outcomes.tolist()
         self._refusals[first:] = chips.refusals.tolist()
+        own = range(first, first + len(chips.texts))
+        self._passes[first:] = own if chips.passes is None else chips.passes.tolist()
         other_depth = chips.depth != self._depth
         self._depth = max(1, chips.depth)
         self._place(0 if other_depth else first)
@@ -132,7 +137,7 @@ class TokenStrip(QAbstractScrollArea):
     def clear(self) -> None:
         """Back to no tokens at all."""
         self._in_flight, self._hovered, self._selection = None, None, Selection()
-        del self._texts[:], self._exit_layers[:], self._outcomes[:], self._refusals[:]
+        del self._texts[:], self._exit_layers[:], self._outcomes[:], self._refusals[:], self._passes[:]
         self._place(0)
         self._describe()
 
@@ -147,6 +152,7 @@ class TokenStrip(QAbstractScrollArea):
             f"exit layer {self._exit_layers[token]} of {self._depth}",
             ": ".join(filter(None, [_OUTCOME_WORDS[outcome], told])),
             f"{refused} proposed exit{'' if refused == 1 else 's'} refused" if refused else "",
+            pass_words(self._passes, token),
         ]
         return " · ".join(filter(None, parts))
 
@@ -180,7 +186,8 @@ class TokenStrip(QAbstractScrollArea):
         self._flow.replace(first, widths)
         self._update_scroll_bar(follow)
         last = len(self._flow) - 1
-        top = self._rect(min(first, last)).top() - MARGIN if last >= 0 else 0
+        # From the token before on: its pass may go on now, and its bracket with it.
+        top = self._rect(min(max(first - 1, 0), last)).top() - MARGIN if last >= 0 else 0
         self.viewport().update(self.viewport().rect().adjusted(0, max(top, 0), 0, 0))
 
     def _repaint(self, *boxes: int | None) -> None:
@@ -242,6 +249,7 @@ class TokenStrip(QAbstractScrollArea):
             rect = self._rect(box)
             if exposed.intersects(rect.adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN)):
                 self._chip.paint(painter, rect, self._state(box))
+        paint_brackets(painter, self._passes, self._flow.boxes_in(row), self._rect, self._chip.theme)
 
     def _paint_ring(self, painter: QPainter) -> None:
         if self.hasFocus() and self._selection.token is None:

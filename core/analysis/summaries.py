@@ -55,6 +55,8 @@ class TokenChips:
     refusals: IntArray
     """Shape [n], proposed exits that the check refused."""
     depth: int
+    passes: IntArray | None = None
+    """Shape [n], the first token of each one's target pass; None where each has a pass of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ def token_chips(trace: ReadableTrace, first: int = 0) -> TokenChips:
         outcomes=outcomes(trace, first),
         refusals=seen.refusals[first:],
         depth=trace.depth,
+        passes=seen.passes[first:],
     )
 
 
