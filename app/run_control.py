@@ -12,7 +12,17 @@ from collections.abc import Callable
 from enum import Enum, auto
 from time import perf_counter
 
-from core.trace.events import Event, LayerRun, RunEnded, RunStarted, TokenEmitted, Verified
+from core.trace.events import (
+    Event,
+    LayerRun,
+    RunEnded,
+    RunStarted,
+    TokenEmitted,
+    TreeAccepted,
+    TreeLayerRun,
+    TreeVerified,
+    Verified,
+)
 
 
 class _Goal(Enum):
@@ -36,6 +46,8 @@ class RunControl:
         self._goal = _Goal.HOLD if paused else _Goal.PLAY
         self._changed = threading.Condition()
         self._depth = 0
+        self._pass_end = 0
+        """The last token of the newest tree's pass."""
         self._held_seconds = 0.0
 
     def play(self) -> None:
@@ -47,7 +59,8 @@ class RunControl:
         self._aim(_Goal.HOLD)
 
     def step_token(self) -> None:
-        """Go on through the next token that is emitted. While a step is under way, the latest request counts."""
+        """Go on through the next token, or all tokens of a tree's pass. While a step is under way, the latest request
+        counts."""
         self._aim(_Goal.TOKEN)
 
     def step_layer(self) -> None:
@@ -96,6 +109,8 @@ class RunControl:
     def _holds_after(self, event: Event) -> bool:
         if isinstance(event, RunStarted):
             self._depth = event.model.depth
+        if isinstance(event, TreeAccepted):
+            self._pass_end = event.token + event.acceptance_length - 1
         if isinstance(event, RunEnded) or self.stop_event.is_set():
             return False
         match self._goal:
@@ -104,7 +119,7 @@ class RunControl:
             case _Goal.HOLD:
                 return True
             case _Goal.TOKEN:
-                return isinstance(event, TokenEmitted)
+                return self._completes_pass(event)
             case _Goal.LAYER:
                 return self._completes_layer(event)
 
@@ -116,7 +131,13 @@ class RunControl:
         match event:
             case LayerRun():
                 return not event.proposed and event.layer + 1 < self._depth
-            case Verified():
+            case TreeLayerRun():
+                return not event.proposed.any() and event.layer + 1 < self._depth
+            case Verified() | TreeVerified():
                 return not event.accepted and event.layer + 1 < self._depth
             case _:
-                return isinstance(event, TokenEmitted)
+                return self._completes_pass(event)
+
+    def _completes_pass(self, event: Event) -> bool:
+        """Whether this is the last token of its pass. A run that ends within a tree's pass is not held there."""
+        return isinstance(event, TokenEmitted) and event.token >= self._pass_end

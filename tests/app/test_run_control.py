@@ -9,8 +9,20 @@ import pytest
 
 from app import run_control
 from app.run_control import RunControl
-from core.trace.events import Event, LayerRun, PrefillAdvanced, RunEnded, RunStarted, TokenEmitted, Verified
+from core.trace.events import (
+    Event,
+    LayerRun,
+    PrefillAdvanced,
+    RunEnded,
+    RunStarted,
+    TokenEmitted,
+    TreeLayerRun,
+    TreeVerified,
+    Verified,
+)
+from tests.core.handmade import DEPTH
 from tests.fakes import Plan, fake_run_events
+from tests.tree_passes import TreePlan, tree_trace
 
 Command = Callable[[RunControl], None]
 
@@ -173,3 +185,25 @@ def test_that_the_clock_stands_still_while_a_run_is_held(monkeypatch: pytest.Mon
     control.gate(prefill, hold_for_a_minute)
     now[0] += 0.5
     assert control.clock() - before == pytest.approx(1.5)
+
+
+def tree_events() -> list[Event]:
+    """Prefill's token, then passes that emit four tokens, one and three; the second one's exit is refused once."""
+    plans = (TreePlan(), TreePlan(accepted=(), bonus=" it", exit_layer=DEPTH, refused=(20,)), TreePlan(accepted=(1, 4)))
+    return tree_trace(*plans).events
+
+
+def test_that_a_step_goes_by_target_pass_where_trees_are_run() -> None:
+    held = held_after(tree_events(), RunControl(paused=True), RunControl.step_token)
+    assert [event.token for event in held if isinstance(event, TokenEmitted)] == [0, 4, 5, 8]
+    assert len(held) == 1 + 4
+
+
+def test_that_a_step_in_a_trees_pass_goes_by_layer_with_its_walk_and_in_the_end_with_all_its_tokens() -> None:
+    events = tree_events()
+    held = held_after(events, RunControl(paused=True), RunControl.step_layer)
+    layers = sum(isinstance(event, TreeLayerRun) for event in events)
+    assert len(held) == 1 + 1 + layers  # before the prompt, after it, and each layer
+    refused = next(event for event in events if isinstance(event, TreeVerified) and not event.accepted)
+    assert refused in held
+    assert [event.token for event in held if isinstance(event, TokenEmitted)] == [0, 4, 5, 8]
