@@ -28,19 +28,18 @@ from core.exits.parts import find_parts, save_adainfer
 from core.model.decoder import Decoder
 from core.model.loading import LoadedModel
 from core.progress import Progress, Report, check
-from core.trace.events import BoolArray, FloatArray
+from core.trace.events import BoolArray, FloatArray, IntArray
 from core.training.data import Answers, Key
 from core.training.data_stage import write_answers
 from core.training.options import Stage, TrainOptions
 from core.training.prompts import Prompt, Use, digest
+from core.training.readings import read
 from core.training.workspace import Workspace
 
 MOST = {Use.TRAIN: 4000, Use.TEST: 1500}
 """Tokens of each use that are looked at; two numbers a layer are learned from few, and each costs L heads."""
 OWN = ".adainfer"
 """Ends the name of the folder for answers that only this stage needs."""
-ROWS = 256
-"""Rows whose logits are held at once."""
 ITERATIONS = 200
 CERTAIN = 10.0
 """Weight that stands for a label which was the only one."""
@@ -80,13 +79,58 @@ def train_adainfer(
             "`specee-viewer train` without --stage first."
         )
     work = _workspace(prompts, options, folder)
+    if not options.resume:
+        shutil.rmtree(work.folder / Stage.ADAINFER, ignore_errors=True)
     answers = write_answers(model, prompts, options, work, report, cancel)
-    heard = {use: listen(model.decoder, answers, use, options.seed, report, cancel) for use in MOST}
-    adainfer = fit(heard[Use.TRAIN], report, cancel)
-    save_adainfer(source, folder, adainfer, _card(adainfer, heard))
+    adainfer, card = fit_stage(model, answers, options, work, report, cancel)
+    save_adainfer(source, folder, adainfer, card)
     if work.folder.name.endswith(OWN):
         shutil.rmtree(work.folder, ignore_errors=True)
     return folder
+
+
+def fit_stage(
+    model: LoadedModel,
+    answers: Answers,
+    options: TrainOptions,
+    work: Workspace,
+    report: Report,
+    cancel: threading.Event | None,
+) -> tuple[AdaInferParts, dict[str, Any]]:
+    """Train both classifiers on these answers, or take what an earlier run has finished; with their entry of the card.
+
+    Raises:
+        Cancelled: `cancel` was set.
+        UserError: a library is missing, or there are no tokens to learn from.
+    """
+    require_libraries()
+    if load_adainfer(work) is None:
+        heard = {use: listen(model.decoder, answers, use, options.seed, report, cancel) for use in MOST}
+        adainfer = fit(heard[Use.TRAIN], report, cancel)
+        arrays = {name: torch.from_numpy(array) for name, array in adainfer.arrays().items()}
+        work.save_tensors(Stage.ADAINFER, "adainfer.safetensors", arrays)
+        work.save_json(Stage.ADAINFER, "facts.json", _card(adainfer, heard))
+    found = load_adainfer(work)
+    assert found is not None, "just written"
+    return found
+
+
+def load_adainfer(work: Workspace) -> tuple[AdaInferParts, dict[str, Any]] | None:
+    """What `fit_stage` left; None where it has not been run."""
+    card = work.load_json(Stage.ADAINFER, "facts.json")
+    if card is None:
+        return None
+    tensors = work.load_tensors(Stage.ADAINFER, "adainfer.safetensors")
+    return AdaInferParts({name: tensor.numpy() for name, tensor in tensors.items()}), card
+
+
+def has_libraries() -> bool:
+    """Whether what only this stage needs is installed."""
+    try:
+        require_libraries()
+    except UserError:
+        return False
+    return True
 
 
 def _workspace(prompts: Sequence[Prompt], options: TrainOptions, folder: Path) -> Workspace:
@@ -147,17 +191,11 @@ def _shuffled(keys: Sequence[Key], seed: int) -> list[Key]:
     return [keys[i] for i in np.random.default_rng(seed).permutation(len(keys))]
 
 
-def _read(decoder: Decoder, layers: Tensor) -> tuple[np.ndarray[Any, np.dtype[np.int64]], FloatArray]:
+def _read(decoder: Decoder, layers: Tensor) -> tuple[IntArray, FloatArray]:
     """Each layer's argmax [n, L-1], and its gap and top [n, L-1, 2], from hidden states [n, L-1, d]."""
-    said, numbers = [], []
-    for rows in torch.split(layers.flatten(0, 1), ROWS):
-        logits = decoder.logits(decoder.norm(rows.to(decoder.device, decoder.dtype))).float()
-        best = logits.topk(2)
-        p = (best.values - logits.logsumexp(-1, keepdim=True)).exp()
-        said.append(best.indices[:, 0].cpu())
-        numbers.append(torch.stack([p[:, 0] - p[:, 1], p[:, 0]], -1).cpu())
+    found = read(decoder.head_weight, decoder.norm(layers.flatten(0, 1).to(decoder.device, decoder.dtype)))
     shape = layers.shape[:2]
-    return torch.cat(said).view(shape).numpy(), torch.cat(numbers).view(*shape, 2).numpy()
+    return found.argmax.reshape(shape), np.stack([found.margin, found.top], -1).reshape(*shape, 2)
 
 
 def fit(sayings: Sayings, report: Report, cancel: threading.Event | None) -> AdaInferParts:

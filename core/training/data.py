@@ -79,6 +79,12 @@ class Answers:
             tensor: Tensor = file.get_tensor(key.name(field))
             return tensor
 
+    def layer(self, key: Key, layer: int) -> Tensor:
+        """One layer of an answer's `layers`, [k, d]; the others are not read."""
+        with safe_open(self._at[key.name("layers")], "pt") as file:
+            states: Tensor = file.get_slice(key.name("layers"))[:, layer]
+            return states
+
     def length(self, key: Key, field: str) -> int:
         """How many rows one of an answer's arrays has, 0 where there is none; the array is not read."""
         if not self.has(key, field):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +11,7 @@ from core.errors import UserError
 
 
 class Stage(StrEnum):
-    """The steps of the recipe, each built on those before."""
+    """The steps of the recipe, see `BUILDS_ON`."""
 
     DATA = "data"
     """Answers of the target."""
@@ -31,6 +32,28 @@ class Stage(StrEnum):
 
 
 STEPS = tuple(stage for stage in Stage if stage is not Stage.ALL)
+
+BUILDS_ON: dict[Stage, tuple[Stage, ...]] = {
+    Stage.DATA: (),
+    Stage.DRAFTER: (Stage.DATA,),
+    Stage.HEAD: (Stage.DRAFTER,),
+    Stage.LENS: (Stage.DATA,),
+    Stage.PREDICTORS: (Stage.DRAFTER, Stage.LENS),
+    Stage.PROFILE: (Stage.PREDICTORS,),
+    Stage.ADAINFER: (Stage.DATA,),
+    Stage.TUNE: (Stage.HEAD, Stage.PROFILE),
+}
+"""What each stage takes directly from others."""
+
+
+def outdated_by(stages: Iterable[Stage]) -> tuple[Stage, ...]:
+    """These stages and all that build on them, in order: what is worth nothing once these are run anew."""
+    found = set(stages)
+    for stage in STEPS:
+        if found.intersection(BUILDS_ON[stage]):
+            found.add(stage)
+    return tuple(stage for stage in STEPS if stage in found)
+
 
 MINUTES = {
     Stage.DATA: 22,

@@ -1,8 +1,9 @@
-"""The stage that trains predictors on both labels, keeps one bank, and finds the threshold to recommend.
+"""The stage that trains the exit predictors: a bank for each way to read a layer, without and with the lens.
 
 A drafter guesses far better on answers that it was trained on: predictors that learned from its candidates there would
-be sure of exits that fail on new prompts. So they learn from half of the training prompts with the candidates of a
-second drafter, trained on the other half only and thrown away afterwards; tune and test prompts show the real one.
+be sure of exits that fail on new prompts. So they learn from prompts that were kept from the drafter. Both banks are
+trained for the label that an exit needs, `argmax = final and in S`; a third, for `argmax = final` alone as released,
+stands beside them in the card.
 """
 
 from __future__ import annotations
@@ -16,77 +17,73 @@ import numpy as np
 import torch
 
 from core.analysis.classification import predictor_quality
+from core.config import Lens
 from core.drafting.head import DraftHead
 from core.errors import UserError
+from core.exits.lens import ExitLens
 from core.exits.predictors import SHAPES, PredictorBank
-from core.model.loading import LoadedModel
 from core.progress import Progress, Report
 from core.trace.events import BoolArray, FloatArray
 from core.training.data import Answers
-from core.training.drafter import Assignment, fit_drafter
-from core.training.features import Argmaxes, LayerViews, draw_schedules, layer_views
-from core.training.frontier import Point, frontier, recommended
+from core.training.features import HeldOutViews, LayerViews, draw_schedules, held_out_views, training_views
+from core.training.frontier import frontier, recommended
+from core.training.looks import Looks
 from core.training.options import Stage, TrainOptions
-from core.training.predictors import EPOCHS, fit_bank, scores_of
+from core.training.predictors import EPOCHS, Coaching, TorchBank, fit_bank, scores_of
 from core.training.prompts import Use
 from core.training.workspace import Timer, Workspace
 
-SHARES = {"second drafter": 0.45, "argmax": 0.35, "bank": 0.1}
-"""Of the stage's time; there are two banks."""
+LOOKS_SHARE, BANK_SHARE, RELEASED_SHARE = 0.25, 0.18, 0.1
+"""Of the stage's time: what one way to read a layer takes to look at the tokens and to train a bank, and the bank for
+the released label."""
 
-LABELS = {"final": "argmax = final", "exit": "argmax = final and in S"}
+FINAL, EXIT = "argmax = final", "argmax = final and in S"
+"""The labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
     """What the stage leaves."""
 
-    bank: PredictorBank
+    banks: Mapping[Lens, PredictorBank]
+    """The one for the lens is there where there is a lens."""
     facts: Mapping[str, Any]
-    """For the parts' card: labels, frontier, quality."""
+    """For the parts' card."""
 
 
-def train_predictors(
-    model: LoadedModel,
-    head: DraftHead,
-    answers: Answers,
-    options: TrainOptions,
-    work: Workspace,
-    report: Report,
-    cancel: threading.Event | None,
-) -> Trained:
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the stage builds on."""
+
+    head: DraftHead
+    lens: ExitLens | None
+    answers: Answers
+    options: TrainOptions
+    work: Workspace
+    report: Report
+    cancel: threading.Event | None
+
+    def looks(self, lens: Lens) -> Looks:
+        """What each layer says through this lens."""
+        return Looks(self.head.decoder, self.answers, self.work, self.lens if lens is Lens.TUNED else None)
+
+    @property
+    def lenses(self) -> tuple[Lens, ...]:
+        return (Lens.IDENTITY, Lens.TUNED) if self.lens is not None else (Lens.IDENTITY,)
+
+
+def train_predictors(ground: Ground) -> Trained:
     """Train and judge the predictors, or take what an earlier run has finished.
 
     Raises:
-        Cancelled: `cancel` was set; the layers' argmaxes and a finished bank stay.
+        Cancelled: `ground.cancel` was set; what the layers said and finished banks stay.
         UserError: there are too few tokens to learn from.
     """
-    if work.path(Stage.PREDICTORS, "facts.json").is_file():
-        return load_predictors(work)
-    seconds = options.seconds(Stage.PREDICTORS)
-    second = _second_drafter(model, answers, options, work, report, cancel)
-    argmaxes = Argmaxes(head.decoder, answers, work, SHARES["argmax"] * seconds)
-    argmaxes.work_out(report, cancel)
-    train = layer_views(second, answers, argmaxes, Use.RESERVED, report)
-    tune, test = (layer_views(head, answers, argmaxes, use, report) for use in (Use.TUNE, Use.TEST))
-    if not (len(train) and len(tune) and len(test)):
-        raise UserError("Too few answers have been written to train predictors on; give more minutes or prompts.")
-    banks = _banks(train, options, SHARES["bank"] * seconds, work, report, cancel)
-    frontiers = {name: frontier(scores_of(bank, tune.features()), tune) for name, bank in banks.items()}
-    chosen = better(frontiers)
-    facts = {
-        "label": LABELS[chosen],
-        "second_drafter": (work.load_json(Stage.PREDICTORS, "second-course.json") or {})["curve"][-1],
-        "tokens": {"train": len(train), "tune": len(tune), "test": len(test)},
-        "frontier": [one.values() for one in frontiers[chosen]],
-        "recommended_threshold": recommended(frontiers[chosen]).threshold,
-        "other_label_frontier": [one.values() for name in frontiers if name != chosen for one in frontiers[name]],
-        "quality": {LABELS[name]: _quality(bank, test, options.seed) for name, bank in banks.items()},
-        "tune_auc": _layer_auc(banks[chosen], tune),
-    }
-    _save_bank(work, "bank.safetensors", banks[chosen])
-    work.save_json(Stage.PREDICTORS, "facts.json", facts)
-    return Trained(banks[chosen], facts)
+    work = ground.work
+    if not work.path(Stage.PREDICTORS, "facts.json").is_file():
+        facts = {lens.value: _train(ground, lens) for lens in ground.lenses}
+        work.save_json(Stage.PREDICTORS, "facts.json", facts)
+    return load_predictors(work)
 
 
 def load_predictors(work: Workspace) -> Trained:
@@ -98,88 +95,126 @@ def load_predictors(work: Workspace) -> Trained:
     facts = work.load_json(Stage.PREDICTORS, "facts.json")
     if facts is None:
         raise UserError("No predictors have been trained here yet; run the stages before this one first.")
-    return Trained(_load_bank(work, "bank.safetensors"), facts)
+    return Trained({Lens(name): _load_bank(work, _file(Lens(name))) for name in facts}, facts)
 
 
-def better(frontiers: Mapping[str, list[Point]]) -> str:
-    """The label whose bank, at its recommended threshold, agrees enough and leaves earliest."""
-    best = {name: recommended(points) for name, points in frontiers.items()}
-    reaching = max(min(point.agreement, 0.99) for point in best.values())
-    enough = {name: point for name, point in best.items() if min(point.agreement, 0.99) >= reaching}
-    return min(enough, key=lambda name: enough[name].mean_exit_layer)
+def tune_views(ground: Ground, lens: Lens) -> HeldOutViews:
+    """The tune prompts' tokens through this lens, as the stage has looked at them."""
+    return held_out_views(ground.head, ground.answers, ground.looks(lens), Use.TUNE, ground.report)
 
 
-def _second_drafter(
-    model: LoadedModel,
-    answers: Answers,
-    options: TrainOptions,
-    work: Workspace,
-    report: Report,
-    cancel: threading.Event | None,
-) -> DraftHead:
-    keys = answers.of(Use.TRAIN)
-    seconds = SHARES["second drafter"] * options.seconds(Stage.PREDICTORS)
-    assignment = Assignment("a second drafter, for the predictors", Stage.PREDICTORS, "second-", keys, seconds)
-    return fit_drafter(model, answers, assignment, options.seed + 1, work, report, cancel)
+def _train(ground: Ground, lens: Lens) -> dict[str, Any]:
+    """Look, train and judge; the facts of one bank."""
+    looks, seconds = ground.looks(lens), ground.options.seconds(Stage.PREDICTORS)
+    looks.work_out(LOOKS_SHARE * seconds, ground.report, ground.cancel)
+    train = training_views(ground.head, ground.answers, looks, ground.report)
+    tune, test = (
+        held_out_views(ground.head, ground.answers, looks, use, ground.report) for use in (Use.TUNE, Use.TEST)
+    )
+    if not (len(train) and len(tune) and len(test)):
+        raise UserError("Too few answers have been written to train predictors on; give more minutes or prompts.")
+    trial = _Trial(ground, train, tune, test)
+    bank, quality = trial.bank(_file(lens), EXIT, BANK_SHARE * seconds)
+    tables = {EXIT: quality}
+    if lens is Lens.IDENTITY:
+        tables[FINAL] = trial.bank("bank-final.safetensors", FINAL, RELEASED_SHARE * seconds)[1]
+    points = frontier(scores_of(bank, tune.features()), tune)
+    return {
+        "label": EXIT,
+        "tokens": {"train": len(train), "tune": len(tune), "test": len(test)},
+        "layers_agree": [round(float(share), 4) for share in test.agrees.mean(0)],
+        "candidates_hold_the_final_token": round(float(test.listed.mean()), 4),
+        "quality": tables,
+        "frontier": [one.values() for one in points],
+        "recommended_threshold": recommended(points).threshold,
+        "tune_auc": layer_auc(bank, tune),
+    }
 
 
-def _banks(
-    train: LayerViews,
-    options: TrainOptions,
-    seconds: float,
-    work: Workspace,
-    report: Report,
-    cancel: threading.Event | None,
-) -> dict[str, PredictorBank]:
-    """A bank for each label; one that an interrupted run finished is taken over."""
-    banks = {}
-    for name, wanted in _labels(train).items():
-        file = f"bank-{name}.safetensors"
-        if not work.path(Stage.PREDICTORS, file).is_file():
-            timer = Timer(0.0, seconds)
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """Tokens to learn from, to calibrate on and to be judged by."""
 
-            def tell(epoch: int, loss: float, label: str = LABELS[name]) -> None:
-                report(Progress(f"Training predictors for {label}: loss {loss:.4f}", epoch, EPOCHS, "epochs"))
+    ground: Ground
+    train: LayerViews
+    tune: HeldOutViews
+    test: HeldOutViews
 
-            bank = fit_bank(train, wanted, seed=options.seed, timer=timer, tell=tell, cancel=cancel)
-            _save_bank(work, file, bank)
-        banks[name] = _load_bank(work, file)
-    return banks
+    def bank(self, file: str, label: str, seconds: float) -> tuple[PredictorBank, dict[str, Any]]:
+        """A calibrated bank for a label and what it is worth; one that an interrupted run finished is taken over."""
+        work, facts = self.ground.work, file.replace(".safetensors", ".json")
+        quality = work.load_json(Stage.PREDICTORS, facts)
+        if quality is None:
+            trained = self._fit(label, seconds)
+            before = trained.folded()
+            calibrate(trained, self.tune, labels_of(self.tune)[label], self.ground.options.seed)
+            after = trained.folded()
+            temperatures = [round(float(one), 3) for one in trained.temperature]
+            quality = {**self._judged(before, after, label), "temperatures": temperatures}
+            arrays = {key: torch.from_numpy(array) for key, array in after.arrays().items()}
+            work.save_tensors(Stage.PREDICTORS, file, arrays)
+            work.save_json(Stage.PREDICTORS, facts, quality)
+        return _load_bank(work, file), quality
+
+    def _fit(self, label: str, seconds: float) -> TorchBank:
+        def tell(epoch: int, loss: float) -> None:
+            self.ground.report(Progress(f"Training predictors for {label}: loss {loss:.4f}", epoch, EPOCHS, "epochs"))
+
+        coaching = Coaching(self.ground.options.seed, Timer(0.0, seconds), tell, self.ground.cancel)
+        return fit_bank(self.train, labels_of(self.train)[label], coaching)
+
+    def _judged(self, before: PredictorBank, after: PredictorBank, label: str) -> dict[str, Any]:
+        seed, truth = self.ground.options.seed, labels_of(self.test)[label]
+        plain = layer_table(scores_of(before, self.test.features()), truth)["mean"]
+        return bank_quality(after, self.test, seed) | {"uncalibrated_ece": plain["ece"]}
 
 
-def _labels(views: LayerViews) -> dict[str, BoolArray]:
-    return {"final": views.agrees, "exit": views.exits}
+def calibrate(bank: TorchBank, tune: LayerViews, labels: BoolArray, seed: int) -> None:
+    """Find the bank's temperatures on tune prompts, over the differences that T1 and T2 produce."""
+    schedules = draw_schedules(len(tune), labels.shape[1], np.random.default_rng(seed), all_share=0.0)
+    features = np.concatenate([tune.features(), tune.features(schedules)])
+    bank.calibrate(features, np.concatenate([labels, labels]))
 
 
-def _quality(bank: PredictorBank, test: LayerViews, seed: int) -> dict[str, Any]:
+def labels_of(views: LayerViews) -> dict[str, BoolArray]:
+    """Both labels, [n, L-1] each."""
+    return {FINAL: views.agrees, EXIT: views.exits}
+
+
+def bank_quality(bank: PredictorBank, test: LayerViews, seed: int) -> dict[str, Any]:
     """Figures on test prompts under both labels, on all layers (T1) and over drawn schedules' gaps (T1+T2)."""
     schedules = draw_schedules(len(test), bank.layers, np.random.default_rng(seed), all_share=0.0)
     scored = {"t1": scores_of(bank, test.features()), "t1t2": scores_of(bank, test.features(schedules))}
     return {
-        schedule: {LABELS[name]: _layers(scores, truth) for name, truth in _labels(test).items()}
+        schedule: {name: layer_table(scores, truth) for name, truth in labels_of(test).items()}
         for schedule, scores in scored.items()
     }
 
 
-def _layers(scores: FloatArray, truth: BoolArray) -> dict[str, Any]:
-    """The figures of each layer, and their means over the layers that have them."""
-    per_layer = [predictor_quality(scores[:, layer], truth[:, layer]).values() for layer in range(scores.shape[1])]
-    means = {}
-    for name in per_layer[0]:
-        known = [value for one in per_layer if (value := one[name]) is not None]
-        means[name] = round(float(np.mean(known)), 4) if known else None
-    return {"mean": means, "layers": per_layer}
+def layer_table(scores: FloatArray, truth: BoolArray) -> dict[str, Any]:
+    """The figures of each layer, and their means over the layers that have them: all, and the late half."""
+    rows = [predictor_quality(scores[:, layer], truth[:, layer]).values() for layer in range(scores.shape[1])]
+    late = rows[(len(rows) + 1) // 2 :]
+    return {"mean": _means(rows), "late_half": _means(late), "layers": rows}
 
 
-def _layer_auc(bank: PredictorBank, tune: LayerViews) -> list[float]:
+def _means(rows: list[dict[str, float | None]]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for name in rows[0] if rows else ():
+        known = [value for one in rows if (value := one[name]) is not None]
+        found[name] = round(float(np.mean(known)), 4) if known else None
+    return found
+
+
+def layer_auc(bank: PredictorBank, tune: LayerViews) -> list[float]:
+    """Each predictor's area under the ROC curve for the label that an exit needs; 0.5 where it has none."""
     scores, truth = scores_of(bank, tune.features()), tune.exits
     found = [predictor_quality(scores[:, layer], truth[:, layer]).auc for layer in range(bank.layers)]
     return [0.5 if np.isnan(value) else round(value, 4) for value in found]
 
 
-def _save_bank(work: Workspace, name: str, bank: PredictorBank) -> None:
-    arrays = {key: torch.from_numpy(array) for key, array in bank.arrays().items()}
-    work.save_tensors(Stage.PREDICTORS, name, arrays)
+def _file(lens: Lens) -> str:
+    return f"bank-{lens.value}.safetensors"
 
 
 def _load_bank(work: Workspace, name: str) -> PredictorBank:

@@ -1,39 +1,48 @@
-"""From a model and prompts to trained parts: data, drafter, predictors, profile; each stage resumable."""
+"""From a model and prompts to trained parts; each stage resumable, see `core.training.options`."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from core.config import DType
+from core.config import DType, Lens
 from core.drafting.head import DraftHead
 from core.engine import Engine
-from core.exits.parts import TrainedParts, save_parts, user_parts
+from core.errors import UserError
+from core.exits.adainfer import AdaInferParts
+from core.exits.parts import TrainedParts, load_parts, save_parts, user_parts
 from core.model.loading import LoadedModel, load_model
 from core.model.store import ModelStore
-from core.progress import Report, check, quiet
-from core.training.adainfer import train_adainfer
+from core.progress import Progress, Report, check, quiet
+from core.training.adainfer import fit_stage, has_libraries, load_adainfer, train_adainfer
 from core.training.card import make_card
 from core.training.data import Answers
 from core.training.data_stage import write_answers
 from core.training.drafter import best_head, drafter_facts, train_drafter
+from core.training.lens_stage import has_lens, lens_facts, load_lens, train_lens
 from core.training.options import Stage, TrainOptions
-from core.training.predictor_stage import load_predictors, train_predictors
-from core.training.profile import profile_exits, rank_layers
+from core.training.predictor_stage import Ground, load_predictors, train_predictors, tune_views
+from core.training.profile import curve, offline_tradeoff, predictor_share, profile_exits, profiled_at, rank_layers
 from core.training.prompts import Prompt, read_prompts
+from core.training.slim_stage import has_slim, load_slim, slim_facts, train_slim
+from core.training.tune_stage import tune, tune_facts
 from core.training.workspace import Workspace
 
 __all__ = ["Stage", "TrainOptions", "train"]
 
 STORED = torch.float16
-"""The drafter's number format in the parts; it is rounded before it is judged."""
+"""The number format of the parts' large weights; they are rounded before they are judged."""
+
+WRITING = (Stage.PROFILE, Stage.TUNE, Stage.ALL)
+"""After these the parts are written."""
 
 
 def train(options: TrainOptions, report: Report = quiet, cancel: threading.Event | None = None) -> Path:
-    """Run the wanted stages, in float32, and save the parts once all have been run.
+    """Run the wanted stages, in float32, and save the parts once there is a profile.
 
     What a stage makes lies in a folder beside the parts, named like them with `.training` added; later stages, and
     `resume`, build on it.
@@ -51,16 +60,14 @@ def train(options: TrainOptions, report: Report = quiet, cancel: threading.Event
     out = options.out or user_parts() / model.info.name
     if options.stage is Stage.ADAINFER:
         return train_adainfer(model, prompts, options, out, report, cancel)
-    run = _Training(model, prompts, options, Workspace(out.with_name(out.name + ".training")), report, cancel)
+    work = Workspace(out.with_name(out.name + ".training"))
+    run = _Training(model, folder, prompts, options, out, work, report, cancel)
     if not options.resume:
-        run.work.reset(options.steps)
+        work.reset(options.steps)
     for step in options.steps:
         run.run(step)
         check(cancel)
-    if options.stage not in (Stage.PROFILE, Stage.ALL):
-        return run.work.folder
-    save_parts(out, run.parts(), drafter_dtype=STORED)
-    return out
+    return out if options.stage in WRITING else work.folder
 
 
 class _Training:
@@ -69,33 +76,75 @@ class _Training:
     def __init__(
         self,
         model: LoadedModel,
+        folder: Path,
         prompts: list[Prompt],
         options: TrainOptions,
+        out: Path,
         work: Workspace,
         report: Report,
         cancel: threading.Event | None,
     ) -> None:
-        self.model, self.prompts, self.options, self.work = model, prompts, options, work
-        self._report, self._cancel = report, cancel
+        """`folder` is where the model lies, `out` where the parts go."""
+        self.model, self.folder, self.prompts, self.options = model, folder, prompts, options
+        self.out, self.work, self._report, self._cancel = out, work, report, cancel
 
     def run(self, stage: Stage) -> None:
         """Do one stage, or what an earlier run left of it."""
+        common = self.options, self.work, self._report, self._cancel
         if stage is Stage.DATA:
             self._answers()
         elif stage is Stage.DRAFTER:
-            train_drafter(self.model, self._answers(), self.options, self.work, self._report, self._cancel)
+            train_drafter(self.model, self._answers(), *common)
+        elif stage is Stage.HEAD:
+            train_slim(self._head(), self._answers(), *common)
+        elif stage is Stage.LENS:
+            train_lens(self.model.decoder, self._answers(), *common)
         elif stage is Stage.PREDICTORS:
-            arguments = self._answers(), self.options, self.work, self._report, self._cancel
-            train_predictors(self.model, self._head(), *arguments)
+            train_predictors(self._ground())
         elif stage is Stage.PROFILE:
             self._profile()
+            self._save()
+        elif stage is Stage.ADAINFER:
+            self._adainfer()
+        elif stage is Stage.TUNE:
+            self._tune()
+            self._save()
 
-    def parts(self) -> TrainedParts:
-        """What all stages together have made."""
-        head, predictors, profile = self._head(), load_predictors(self.work), self._profile()
-        card = make_card(self.options, self._answers(), head, drafter_facts(self.work), predictors.facts, profile)
-        ranking = rank_layers(profile["exits"], predictors.facts["tune_auc"])
-        return TrainedParts(self.model.info.fingerprint, head, predictors.bank, ranking, card)
+    def _save(self) -> None:
+        save_parts(self.out, self._parts(self._profile(), card=True), drafter_dtype=STORED)
+
+    def _parts(self, profile: Mapping[str, Any] | None, *, card: bool = False) -> TrainedParts:
+        """What the stages have made; without a profile, with any ranking."""
+        decoder, work, predictors = self.model.decoder, self.work, load_predictors(self.work)
+        auc = predictors.facts[Lens.IDENTITY.value]["tune_auc"]
+        adainfer, about = self._classifiers() if card else (None, {})
+        return TrainedParts(
+            self.model.info.fingerprint,
+            self._head(),
+            predictors.banks[Lens.IDENTITY],
+            rank_layers(profile["exits"] if profile else [0] * len(auc), auc),
+            self._card(profile, about) if card and profile else {},
+            adainfer,
+            load_slim(decoder, work) if has_slim(work) else None,
+            load_lens(decoder, work) if Lens.TUNED in predictors.banks else None,
+            predictors.banks.get(Lens.TUNED),
+        )
+
+    def _card(self, profile: Mapping[str, Any], adainfer: Mapping[str, Any]) -> dict[str, Any]:
+        return make_card(
+            self.options,
+            self._answers(),
+            self._head(),
+            {
+                "drafter": drafter_facts(self.work),
+                "head": slim_facts(self.work),
+                "lens": lens_facts(self.work),
+                "predictors": load_predictors(self.work).facts,
+                "profile": profile,
+                "tune": tune_facts(self.work),
+                "adainfer": adainfer,
+            },
+        )
 
     def _answers(self) -> Answers:
         return write_answers(self.model, self.prompts, self.options, self.work, self._report, self._cancel)
@@ -104,9 +153,59 @@ class _Training:
         rounded = {name: weight.to(STORED) for name, weight in best_head(self.model, self.work).state().items()}
         return DraftHead.from_state(self.model.decoder, rounded)
 
+    def _ground(self) -> Ground:
+        lens = load_lens(self.model.decoder, self.work) if has_lens(self.work) else None
+        common = self.options, self.work, self._report, self._cancel
+        return Ground(self._head(), lens, self._answers(), *common)
+
     def _profile(self) -> dict[str, Any]:
-        bank = load_predictors(self.work).bank
-        ranking = rank_layers([0] * bank.layers, [0.0] * bank.layers)
-        parts = TrainedParts(self.model.info.fingerprint, self._head(), bank, ranking)
-        engine = Engine(self.model, parts)
-        return profile_exits(engine, self.prompts, self.options, self.work, self._report, self._cancel)
+        """The profile with what follows from it."""
+        predictors = load_predictors(self.work)
+        settings = profiled_at(predictors.facts)
+        engine = Engine(self.model, self._parts(None))
+        common = self.options, self.work, self._report, self._cancel
+        found = profile_exits(engine, settings, self.prompts, *common)
+        facts = self.work.load_json(Stage.PROFILE, "facts.json")
+        if facts is None:
+            lens, auc = Lens(found["lens"]), predictors.facts[Lens.IDENTITY.value]["tune_auc"]
+            views, ranking = tune_views(self._ground(), lens), rank_layers(found["exits"], auc)
+            share = predictor_share(found)
+            rows = offline_tradeoff(views, predictors.banks[lens], ranking, found["threshold"], share)
+            facts = {
+                "predictor_layers": round(share, 4),
+                "hit_rate_curve": curve(found, settings.scheduler.radius),
+                "offline": rows,
+                "offline_layers": min(rows, key=lambda row: row["layer_times"])["offline_layers"],
+            }
+            self.work.save_json(Stage.PROFILE, "facts.json", facts)
+        return found | facts
+
+    def _adainfer(self) -> None:
+        """The baseline's classifiers where their libraries are; what is there already stays otherwise."""
+        if has_libraries():
+            fit_stage(self.model, self._answers(), self.options, self.work, self._report, self._cancel)
+        else:
+            self._report(Progress("AdaInfer is left out: it needs `pip install specee-viewer[adainfer]`"))
+
+    def _classifiers(self) -> tuple[AdaInferParts | None, dict[str, Any]]:
+        """AdaInfer's, with their card: of this run, or of the parts that are to be replaced."""
+        own = load_adainfer(self.work)
+        if own is not None:
+            return own
+        try:
+            before = load_parts(self.out, self.model)
+        except UserError:
+            return None, {}
+        return before.adainfer, dict(before.card.get("adainfer", {}))
+
+    def _tune(self) -> None:
+        """Find the operating point with the parts as they are stored, in the format that runs are fastest in."""
+        profile = self._profile()
+        self._save()
+        model = load_model(self.folder, report=self._report, cancel=self._cancel)
+        model = self.model if model.info.dtype == self.model.info.dtype else model
+        ground = self._ground()
+        views = {lens: tune_views(ground, lens) for lens in load_predictors(self.work).banks}
+        engine = Engine(model, load_parts(self.out, model))
+        common = self.options, self.work, self._report, self._cancel
+        tune(engine, views, profile["predictor_layers"], self.prompts, *common)

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from core.errors import UserError
-from core.training.options import STEPS, Stage
+from core.training.options import Stage, outdated_by
 
 
 class Workspace:
@@ -30,8 +30,7 @@ class Workspace:
 
     def reset(self, stages: tuple[Stage, ...]) -> None:
         """Throw away what these stages and those built on them have made."""
-        first = min(STEPS.index(stage) for stage in stages)
-        for stage in STEPS[first:]:
+        for stage in outdated_by(stages):
             shutil.rmtree(self.folder / stage.value, ignore_errors=True)
 
     def path(self, stage: Stage, name: str) -> Path:

@@ -1,0 +1,82 @@
+"""What the pieces of a pass cost on this machine, as shares of one another.
+
+Each piece is timed in turns with the others and its quickest time counts: other programs can only make it slower.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+
+from core.drafting.head import DraftHead
+from core.model.decoder import Decoder
+from core.model.kv_cache import KVCache
+from core.model.slim_head import SlimHead
+from core.training.chains import DEPTH
+
+ROUNDS = 12
+CONTEXT = 64
+"""Tokens that a timed pass attends to."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadTimes:
+    """Seconds of one pass over a chain of `DEPTH` drafted tokens."""
+
+    full: float
+    """One product with the whole LM head."""
+    slim: float
+    """The same through the low-rank one."""
+    draft_layers: float
+    """The drafter's own layers for one token."""
+    target: float
+    """The target over the chain and the token before it, its own head included."""
+
+    @property
+    def nu(self) -> float:
+        """ν, the low-rank head's time over the full one's."""
+        return self.slim / self.full
+
+    @property
+    def kappa(self) -> float:
+        """κ, the time of everything else in a pass over that of its full drafting heads."""
+        return (DEPTH * self.draft_layers + self.target) / (DEPTH * self.full)
+
+
+@torch.inference_mode()
+def head_times(head: DraftHead, slim: SlimHead) -> HeadTimes:
+    """Measured now."""
+    decoder, hidden = head.decoder, head.decoder.config.hidden
+    state, chain = torch.randn(1, hidden).to(decoder.dtype), min(DEPTH + 1, decoder.config.context)
+    context = min(CONTEXT, decoder.config.context - chain)
+    cache, own = decoder.new_cache(context + chain), head.new_cache(context + 1)
+    token, feature = torch.zeros(1, dtype=torch.int64), torch.randn(1, hidden).to(decoder.dtype)
+    rows = decoder.rows(range(context, context + 1), context + 1)
+    found = fastest(
+        {
+            "full": lambda: decoder.logits(state),
+            "slim": lambda: slim.logits(state),
+            "draft_layers": lambda: head.run(token, feature, rows, own),
+            "target": lambda: _target(decoder, cache, context, chain),
+        }
+    )
+    return HeadTimes(**found)
+
+
+def fastest(pieces: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
+    """The quickest of several times of each piece, in seconds."""
+    found = dict.fromkeys(pieces, float("inf"))
+    for _ in range(rounds):
+        for name, piece in pieces.items():
+            start = time.perf_counter()
+            piece()
+            found[name] = min(found[name], time.perf_counter() - start)
+    return found
+
+
+def _target(decoder: Decoder, cache: KVCache, context: int, count: int) -> None:
+    """One pass of `count` rows after `context` cached ones."""
+    decoder.logits(decoder.norm(decoder.forward(torch.zeros(count, dtype=torch.int64), context, cache)))

@@ -1,0 +1,141 @@
+"""Training the low-rank LM head (SlimSpec, `specee.md` §5): logits = W_up (W_down x) for the whole vocabulary.
+
+**When it pays.** Let one pass emit τ tokens and take the time of its drafting heads, T, and of everything else, κT.
+With the low-rank head the heads take νT and the pass emits τ' = ρ_τ τ, so the speed changes by
+
+    (τ' / (ν + κ)T) / (τ / (1 + κ)T) = ρ_τ (1 + κ) / (ν + κ),
+
+which is above 1 iff ρ_τ > (ν + κ) / (1 + κ). The cheaper the rest (small κ), the more acceptance may be given up.
+
+**Start.** Softmax does not see what is added to all logits, so the mean row is taken off W first: W'. Among the
+products U D of rank r, E‖W'x - U D x‖² is least where U = W' C^½ V and D = Vᵀ C^-½, with C = E[x xᵀ] and V the r
+strongest eigenvectors of C^½ W'ᵀ W' C^½: the cut-off singular value decomposition of W' C^½ (Eckart and Young, 1936).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.progress import check
+from core.training.adam import Adam
+from core.training.workspace import Timer
+
+RATE, LAST_RATE, BATCH = 1e-3, 0.05, 256
+"""Peak learning rate, what is left of it at the end (cosine), and rows of a step."""
+LEAST_STEPS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """n states that a head will be asked about, and the distribution that it should give."""
+
+    states: Tensor
+    """Shape [n, d]."""
+    top_ids: Tensor
+    """Shape [n, t], the distribution's likeliest tokens."""
+    top_probabilities: Tensor
+    """Shape [n, t]; made to sum to one."""
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+
+def joined(lessons: list[Lesson]) -> Lesson:
+    """All of them as one."""
+    names = ("states", "top_ids", "top_probabilities")
+    return Lesson(*(torch.cat([getattr(one, name) for one in lessons]) for name in names))
+
+
+@torch.no_grad()
+def start(weight: Tensor, states: Tensor, rank: int) -> dict[str, Tensor]:
+    """The closest low-rank head to `weight` [V, d] on these states [n, d]: down [r, d] and up [V, r]."""
+    centred = weight - weight.mean(0)
+    values, vectors = torch.linalg.eigh(states.T @ states / max(1, len(states)))
+    roots = values.clamp_min(float(values.max()) * 1e-6).sqrt()
+    half = vectors * roots
+    strongest = torch.linalg.eigh(half.T @ (centred.T @ centred) @ half)[1][:, -rank:]
+    return {"down": strongest.T @ (vectors / roots).T, "up": centred @ (half @ strongest)}
+
+
+class SlimTraining:
+    """A low-rank head under training; softmax and gradients are written out, over the whole vocabulary."""
+
+    def __init__(self, state: dict[str, Tensor]) -> None:
+        self.parameters = {name: one.clone().requires_grad_() for name, one in state.items()}
+        self._adam = Adam(self.parameters)
+
+    def learn(self, lesson: Lesson, rate: float) -> float:
+        """One step over n rows; their mean KL(p‖q)."""
+        down, up = self.parameters["down"].detach(), self.parameters["up"].detach()
+        inner = lesson.states @ down.T
+        loss, gradient = _divergence(inner @ up.T, lesson.top_ids, lesson.top_probabilities)
+        gradient /= len(lesson)
+        self.parameters["up"].grad = gradient.T @ inner
+        self.parameters["down"].grad = (gradient @ up).T @ lesson.states
+        self._adam.step(rate)
+        return loss / len(lesson)
+
+    def weights(self) -> dict[str, Tensor]:
+        """down [r, d] and up [V, r]."""
+        return {name: one.detach().clone() for name, one in self.parameters.items()}
+
+
+def _divergence(logits: Tensor, ids: Tensor, probabilities: Tensor) -> tuple[float, Tensor]:
+    """KL(p‖softmax) summed over rows, and its gradient by the logits [n, V], which are overwritten."""
+    p = probabilities.float()
+    p = p / p.sum(-1, keepdim=True).clamp_min(1e-6)
+    picked = logits.gather(1, ids)
+    highest = logits.amax(1, keepdim=True)
+    q = logits.sub_(highest).exp_()
+    mass = q.sum(1, keepdim=True)
+    loss = torch.special.xlogy(p, p) - p * (picked - highest - mass.log())
+    return float(loss.sum()), q.div_(mass).scatter_add_(1, ids, -p)
+
+
+def fit(
+    training: SlimTraining,
+    lesson: Lesson,
+    *,
+    steps: int,
+    seed: int,
+    timer: Timer,
+    tell: Callable[[int, float], None],
+    cancel: threading.Event | None,
+) -> int:
+    """Train for so many steps, or until the timer is over; how many were done.
+
+    Raises:
+        Cancelled: `cancel` was set.
+    """
+    random = torch.Generator().manual_seed(seed)
+    order = torch.zeros(0, dtype=torch.int64)
+    for step in range(steps):
+        if timer.over and step >= LEAST_STEPS:
+            return step
+        check(cancel)
+        if len(order) < min(BATCH, len(lesson)):
+            order = torch.randperm(len(lesson), generator=random)
+        at, order = order[:BATCH], order[BATCH:]
+        batch = Lesson(lesson.states[at].float(), lesson.top_ids[at], lesson.top_probabilities[at])
+        share = max(timer.share, step / steps)
+        tell(
+            step + 1,
+            training.learn(batch, RATE * (LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * share)))),
+        )
+    return steps
+
+
+def speed_ratio(rho: float, nu: float, kappa: float) -> float:
+    """New speed over old: ρ_τ (1 + κ) / (ν + κ), see above."""
+    return rho * (1 + kappa) / (nu + kappa)
+
+
+def pays(rho: float, nu: float, kappa: float) -> bool:
+    """Whether ρ_τ > (ν + κ) / (1 + κ)."""
+    return rho > (nu + kappa) / (1 + kappa)

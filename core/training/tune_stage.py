@@ -1,0 +1,74 @@
+"""The stage that finds the operating point and writes down how it was found."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.config import Lens
+from core.engine import Engine
+from core.progress import Report
+from core.training.features import HeldOutViews
+from core.training.options import Stage, TrainOptions
+from core.training.prompts import Prompt
+from core.training.replay import Point
+from core.training.tune import candidates, choose, frontier_of, measure, recommendation, sweep
+from core.training.workspace import Workspace
+
+
+def tune(
+    engine: Engine,
+    views: Mapping[Lens, HeldOutViews],
+    predictor: float,
+    prompts: Sequence[Prompt],
+    options: TrainOptions,
+    work: Workspace,
+    report: Report,
+    cancel: threading.Event | None,
+) -> dict[str, Any]:
+    """Sweep, measure and choose, or take what an earlier run has found.
+
+    Args:
+        engine: a model with its parts, for the real runs.
+        views: the tune prompts' tokens through each lens.
+        predictor: what asking one costs, in layer-times.
+        prompts: all prompts; tune prompts are run.
+        options: give the time.
+        work: takes the result.
+        report: is told how far it is.
+        cancel: looked at between runs.
+
+    Raises:
+        Cancelled: `cancel` was set; finished runs stay.
+    """
+    done = work.load_json(Stage.TUNE, "tune.json")
+    if done is not None:
+        return done
+    assert engine.parts is not None, "exits need trained parts"
+    found = sweep(views, engine.parts, report, cancel)
+    tried = candidates(found, engine.parts, predictor)
+    measured = measure(engine, tried, prompts, options, work, report, cancel)
+    row = choose(measured)
+    facts = {
+        "frontier": {lens.value: _frontiers(points) for lens, points in found.items()},
+        "measured": measured,
+        "dtype": engine.model.info.dtype,
+        "chosen": row["name"] if row else None,
+        "recommended": recommendation(row) if row else None,
+    }
+    work.save_json(Stage.TUNE, "tune.json", facts)
+    return facts
+
+
+def tune_facts(work: Workspace) -> dict[str, Any]:
+    """What the stage has found; empty where it has not been run."""
+    return work.load_json(Stage.TUNE, "tune.json") or {}
+
+
+def _frontiers(points: Sequence[Point]) -> dict[str, list[dict[str, Any]]]:
+    """The frontier of agreement against mean exit layer without and with the margin gate."""
+    plain = [point for point in points if point.gate == 0]
+    return {
+        name: [one.values() for one in frontier_of(some)] for name, some in (("no gate", plain), ("gate", list(points)))
+    }
