@@ -28,8 +28,9 @@ NOISE = 0.1
 """Uniform within ± this, on the states."""
 EARLY = 0.15
 """Share of positions whose feature is a late layer's."""
-LATER_SLOTS = 0.5
-"""Share of the slots that the steps after the first learn from, drawn anew each time."""
+LATER = 0.5
+"""Share of a batch's texts that have steps after the first, drawn anew each time: each step costs as much as the first.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +97,11 @@ class DrafterTraining:
         """
         states = mixed_states(examples, self.recipe.taps, random)
         embedded = self.decoder.embed(padded([example.ids for example in examples]))
-        found = unroll(self.head, embedded, states, len(self.recipe.weights))
-        slots = self._slots(examples, random)
+        going_on = torch.randperm(len(examples), generator=random)[: math.ceil(LATER * len(examples))]
+        found = unroll(self.head, embedded, states, len(self.recipe.weights), going_on)
+        slots = self._slots(examples, going_on)
         predicted = torch.cat([values[chosen] for values, chosen in zip(found, slots, strict=True)])
-        top_ids, probabilities = (
-            torch.cat([values[chosen] for chosen in slots])
-            for values in (
-                padded([example.top_ids for example in examples]),
-                padded([example.top_probabilities for example in examples]),
-            )
-        )
+        top_ids, probabilities = (_over(slots, going_on, [getattr(one, name) for one in examples]) for name in _TOPS)
         places = vocabulary.place[top_ids.long()]
         losses, gradient = distil(predicted.detach(), places, probabilities, vocabulary.columns(random))
         torch.autograd.backward(predicted, gradient * self._weights(slots))
@@ -114,15 +110,12 @@ class DrafterTraining:
         self.course.step += 1
         return float(losses[: int(slots[0].sum())].mean())
 
-    def _slots(self, examples: Sequence[Example], random: torch.Generator) -> list[Tensor]:
-        """Which slots [b, n] each step learns from: all that count, and of a later step a random part."""
+    def _slots(self, examples: Sequence[Example], going_on: Tensor) -> list[Tensor]:
+        """Which slots each step learns from, [b, n] of the first and [c, n] of the others: all that count."""
         counted = padded([example.learned if self.recipe.prompts else example.drafted for example in examples])
-        found = [counted]
-        for step in range(1, len(self.recipe.weights)):
-            chosen = counted & (torch.rand(counted.shape, generator=random) < LATER_SLOTS)
-            chosen[:, :step] = False
-            found.append(chosen)
-        return found
+        later = counted[going_on]
+        true = torch.arange(counted.shape[1])
+        return [counted, *(later & (true >= step) for step in range(1, len(self.recipe.weights)))]
 
     def _weights(self, slots: Sequence[Tensor]) -> Tensor:
         """What each row of the loss counts, [n, 1]: each step's mean, weighted."""
@@ -133,6 +126,16 @@ class DrafterTraining:
     def weights(self) -> dict[str, Tensor]:
         """The head's weights alone."""
         return {name: weight.detach().clone() for name, weight in self.parameters.items()}
+
+
+_TOPS = ("top_ids", "top_probabilities")
+
+
+def _over(slots: Sequence[Tensor], going_on: Tensor, values: Sequence[Tensor]) -> Tensor:
+    """Each text's values [n, …] at the slots that each step learns from, one after the other."""
+    whole = padded(values)
+    later = whole[going_on]
+    return torch.cat([(later if step else whole)[chosen] for step, chosen in enumerate(slots)])
 
 
 def rate_at(share: float) -> float:

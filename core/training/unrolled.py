@@ -15,7 +15,9 @@ from torch import Tensor
 from core.drafting.head import DraftHead
 
 
-def unroll(head: DraftHead, embedded: Tensor, states: Tensor, steps: int) -> list[Tensor]:
+def unroll(
+    head: DraftHead, embedded: Tensor, states: Tensor, steps: int, going_on: Tensor | None = None
+) -> list[Tensor]:
     """f̂ of each step, [b, n, d] each; step j's are true from slot j - 1 on.
 
     Args:
@@ -23,6 +25,8 @@ def unroll(head: DraftHead, embedded: Tensor, states: Tensor, steps: int) -> lis
         embedded: the tokens' embeddings, [b, n, d].
         states: the target's states before them as `DraftHead.fuse` takes them, [b, n, (t + 1) d].
         steps: how many tokens a chain has.
+        going_on: the sequences [c] that have more than a first step, whose f̂ are [c, n, d] from the second on; all of
+            them where it is None.
     """
     n = embedded.shape[1]
     rows = head.decoder.rows(range(n), n).on(head.decoder.place.head)
@@ -31,6 +35,9 @@ def unroll(head: DraftHead, embedded: Tensor, states: Tensor, steps: int) -> lis
     for _ in range(steps):
         predicted = head.through(head.combine(embedded, features), rows.cos, rows.sin, chain.attend)
         found.append(predicted)
+        if chain.step == 1 and steps > 1 and going_on is not None:
+            predicted, embedded = predicted[going_on], embedded[going_on]
+            chain.narrow(going_on)
         features = _later(predicted, 1)
         chain.step += 1
     return found
@@ -43,6 +50,11 @@ class _Chain:
         self.step = 1
         self._slots, self._group = slots, group
         self._entries: dict[int, list[tuple[Tensor, Tensor]]] = {}
+
+    def narrow(self, sequences: Tensor) -> None:
+        """Keep the entries of these sequences only."""
+        for entries in self._entries.values():
+            entries[:] = [(k[sequences], v[sequences]) for k, v in entries]
 
     def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """Attention of queries [b, n, heads, size]; keys and values [b, n, kv_heads, size] are kept for later steps."""
