@@ -80,11 +80,16 @@ class TreePlan:
     ngrams: Sequence[int] = ()
     mapping: Mapping = Mapping.REARMOST
     judged: Sequence[int] = JUDGED
+    """Empty is plain speculative decoding, which asks no predictor and needs no candidates."""
     depth: int = DEPTH
 
     @property
     def size(self) -> int:
         return len(self.parents)
+
+    @property
+    def candidates(self) -> int:
+        return CANDIDATES if self.judged else 0
 
     def text(self, node: int) -> bytes:
         return self.texts[node % len(self.texts)].encode()
@@ -139,7 +144,7 @@ def draft_tree(token: int, plan: TreePlan) -> TreeDrafted:
         own = [plan.text(int(child)) for child in children] + [f" other {node} {i}".encode() for i in range(CANDIDATES)]
         if node == _last(plan):
             own = [plan.bonus.encode(), *own]
-        candidates += own[:CANDIDATES]
+        candidates += own[: plan.candidates]
     return TreeDrafted(
         run=0,
         token=token,
@@ -148,9 +153,9 @@ def draft_tree(token: int, plan: TreePlan) -> TreeDrafted:
         parents=parents,
         probabilities=shares,
         from_ngram=np.isin(np.arange(n), list(plan.ngrams)),
-        candidate_ids=np.array([token_id(text) for text in candidates]).reshape(n, CANDIDATES),
+        candidate_ids=np.array([token_id(text) for text in candidates], np.int64).reshape(n, plan.candidates),
         candidate_bytes=tuple(candidates),
-        candidate_probabilities=np.tile(np.array([0.5, 0.2, 0.1, 0.05], np.float32), (n, 1)),
+        candidate_probabilities=np.tile(np.array([0.5, 0.2, 0.1, 0.05], np.float32), (n, 1))[:, : plan.candidates],
     )
 
 

@@ -42,6 +42,8 @@ def stage_runs(figure: TreeFigure, layer: int) -> tuple[Run, ...]:
 def counts_text(figure: TreeFigure) -> str:
     """What mapping costs: independent combinations, hyper-tokens, predictor rows."""
     counts = figure.counts
+    if not counts.rows:
+        return f"no predictors to map: {_counted(counts.paths, 'path')} in one pass"
     independent = f"independent {counts.combinations_text} combinations"
     rows = f"{_counted(counts.rows, 'predictor row')} a layer"
     merged = "merging would make" if figure.mapping is Mapping.INDEPENDENT else "merged"

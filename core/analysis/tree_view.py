@@ -182,4 +182,4 @@ def _bonus(trace: Trace, tree: TreePass) -> str:
 
 def _counts(drafted: TreeDrafted, paths: int, settings: RunSettings) -> TreeCounts:
     n, k = drafted.candidate_ids.shape
-    return tree_counts([k] * n, paths, settings.tree.mapping)
+    return tree_counts([k] * n if k else [], paths, settings.tree.mapping)

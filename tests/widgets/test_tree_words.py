@@ -82,6 +82,10 @@ def test_that_the_three_counts_are_told_whatever_the_mapping(mapping: Mapping, w
     assert counts_text(figure(TreePlan(mapping=mapping))) == words
 
 
+def test_that_plain_speculative_decoding_has_nothing_to_map() -> None:
+    assert counts_text(figure(TreePlan(judged=(), exit_layer=DEPTH))) == "no predictors to map: 6 paths in one pass"
+
+
 @pytest.mark.parametrize(
     ("node", "words"),
     [
