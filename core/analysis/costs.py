@@ -1,0 +1,163 @@
+"""The cost bar: where each token's time went, and whether its exit paid.
+
+An exit after e of L layers saves L - e layers. For that it pays the drafter (unless a token tree needs it anyway), the
+predictors, the checks beyond the one LM head that every pass needs, and the rows that were left to be caught up.
+With t the time of a layer over the pass's own rows, and h that of an LM head,
+
+    saved = (L - e)·t        spent = draft + predictor + (verification - h) + (layers + recompute - e·t)
+
+so that saved - spent is a pass to full depth, L·t + h, minus what this one took. t and h come from the run itself: t
+from passes in which nothing was caught up, h from passes to full depth without a check. Recording is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.analysis.wording import bold, counted, joined
+from core.config import Policy, RunSettings
+from core.trace.events import ExitReason, IntArray, StageTimes
+from core.trace.overview import emitted_of
+from core.trace.reading import ReadableTrace
+from core.trace.records import TokenRecord
+
+Seconds = NDArray[np.float64]
+
+STAGES = (*(field.name for field in fields(StageTimes) if field.name != "total"), "other")
+"""Columns of `Costs.stages`; `other` is what no stage holds."""
+PARTS = ("draft", "predictor", "checks", "catching up")
+"""Columns of `Costs.spent`: what exits cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Times of a run's n emitted tokens. A tree's first token carries its whole pass; prefill's token has no exit."""
+
+    stages: Seconds
+    """Shape [n, stages], seconds; see `STAGES`."""
+    layers_saved: IntArray
+    """Shape [n], L - e, once a pass."""
+    layer: float
+    """Seconds of one layer; NaN where no pass tells."""
+    head: float
+    """Seconds of one product with the whole LM head; NaN where no pass tells."""
+    spent: Seconds
+    """Shape [n, 4], seconds that the chance to exit cost; see `PARTS`."""
+    possible: bool
+    """Whether the policy may exit early."""
+    trees: bool
+    """Whether the run decodes trees, whose drafting is not the exits' to pay."""
+
+    @property
+    def saved(self) -> Seconds:
+        """Shape [n], seconds of the layers left out."""
+        seconds: Seconds = np.where(self.layers_saved > 0, self.layers_saved * self.layer, 0.0)
+        return seconds
+
+    @property
+    def net(self) -> Seconds:
+        """Shape [n], seconds that a pass gained by being allowed to exit; negative where it lost."""
+        seconds: Seconds = self.saved - self.spent.sum(1)
+        return seconds
+
+    @property
+    def paid(self) -> bool | None:
+        """Whether exits made the run faster; None where none could happen, or the time of a layer or a head is not
+        known."""
+        known = self.possible and not np.isnan(self.layer + self.head)
+        return float(self.net.sum()) > 0 if known else None
+
+    @property
+    def measured(self) -> float:
+        """Seconds of all tokens but the first, recording left out."""
+        return float(self.stages[1:].sum() - self.stages[1:, STAGES.index("recording")].sum())
+
+
+def costs(trace: ReadableTrace) -> Costs:
+    """Measure a run."""
+    records = [trace.records[token] for token in range(trace.emitted_count)]
+    stages = np.array([_stages(emitted_of(record).times) for record in records]).reshape(-1, len(STAGES))
+    exits, begins = trace.exit_layers, _begins(trace)
+    layer, head = _layer_seconds(records, stages, exits, begins), _head_seconds(records, stages, begins)
+    settings = trace.started.settings if trace.started else RunSettings(Policy.DENSE)
+    trees, possible = settings.tree.on, settings.policy is not Policy.DENSE
+    draft, layers, predictor, verification, recompute = (stages[:, STAGES.index(name)] for name in _USED)
+    spent = np.stack(
+        [draft * (not trees), predictor, verification - head, layers + recompute - exits * layer],
+        axis=1,
+    )
+    saved = np.where(begins, trace.depth - exits, 0)
+    return Costs(stages, saved, layer, head, np.where(begins[:, None], spent, 0.0), possible, trees)
+
+
+_USED = ("draft", "layers", "predictor", "verification", "recompute")
+
+
+def _stages(times: StageTimes) -> list[float]:
+    known = [getattr(times, name) for name in STAGES[:-1]]
+    return [*known, max(0.0, times.total - sum(known))]
+
+
+def _begins(trace: ReadableTrace) -> NDArray[np.bool_]:
+    """Tokens that begin a pass other than the prompt's own. Shape [n]."""
+    tokens = np.arange(trace.emitted_count)
+    begins: NDArray[np.bool_] = (trace.overview.passes == tokens) & (tokens > 0)
+    return begins
+
+
+def _layer_seconds(records: list[TokenRecord], stages: Seconds, exits: IntArray, begins: NDArray[np.bool_]) -> float:
+    """t: over the passes in which no row was caught up, else over all, with the time of these rows."""
+    alone = begins & np.array([r.kv is not None and not len(r.kv.recomputed) for r in records], np.bool_)
+    layers, recompute = (stages[:, STAGES.index(name)] for name in ("layers", "recompute"))
+    if alone.any():
+        return float(layers[alone].sum() / exits[alone].sum())
+    if begins.any():
+        return float((layers + recompute)[begins].sum() / exits[begins].sum())
+    return float("nan")
+
+
+def _head_seconds(records: list[TokenRecord], stages: Seconds, begins: NDArray[np.bool_]) -> float:
+    """h: over the passes to full depth without a check, else over all, each with its checks and the last layer's."""
+    verification = stages[:, STAGES.index("verification")]
+    checks = np.array([len(record.checks) for record in records], np.int64)
+    last = np.array([emitted_of(record).reason is ExitReason.LAST_LAYER for record in records], np.bool_)
+    alone = begins & last & (checks == 0)
+    if alone.any():
+        return float(verification[alone].mean())
+    heads = np.where(begins, checks + last, 0).sum()
+    return float(verification[begins].sum() / heads) if heads else float("nan")
+
+
+def verdict(found: Costs) -> str:
+    """Whether the exits of a run paid, in sentences (minimal HTML); "" where that cannot be told."""
+    if found.paid is None:
+        return ""
+    layers, saved = int(found.layers_saved.sum()), float(found.saved.sum())
+    parts = [f"{name} {_ms(seconds)}" for name, seconds in zip(PARTS, found.spent.sum(0), strict=True) if seconds]
+    net = float(found.net.sum())
+    share = f" ({abs(net) / found.measured:.1%} of its time)" if found.measured > 0 else ""
+    outcome = f"{bold('paid')}: they gained" if found.paid else f"{bold('did not pay')}: they cost"
+    return joined(
+        f"Leaving out {counted(layers, 'layer')} saved {_ms(saved)}; to find where, the run spent "
+        f"{_ms(float(found.spent.sum()))} ({', '.join(parts) or 'nothing'}).",
+        f"So the exits {outcome} {_ms(abs(net))}{share}.",
+        "Drafting is not counted: the token tree needs it with exits or without." if found.trees else "",
+    )
+
+
+def verdict_of_token(found: Costs, token: int) -> str:
+    """Whether one token's exit paid; "" for prefill, a tree's later tokens, and where that cannot be told."""
+    net = float(found.net[token])
+    if np.isnan(net) or not found.stages[token].sum() or not found.spent[token].any():
+        return ""
+    saved, spent = float(found.saved[token]), float(found.spent[token].sum())
+    compared = "paid" if net > 0 else "did not pay"
+    left_out = f"leaving out {counted(int(found.layers_saved[token]), 'layer')} saved {_ms(saved)}"
+    return f"This pass {bold(compared)}: {left_out}, and finding where took {_ms(spent)}."
+
+
+def _ms(seconds: float) -> str:
+    return f"{bold(f'{seconds * 1e3:.1f}')} ms"
