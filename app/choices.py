@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config import DType, KVPolicy, Policy, Record
+from core.config import DType, Head, KVPolicy, Lens, Policy, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,19 @@ KV_POLICIES = (
         KVPolicy.PROPAGATE, "propagate", "The state a token left with fills the deeper K/V (CALM): cheap, not exact"
     ),
     Choice(KVPolicy.HOLE, "hole", "Deeper layers never see tokens that left early, as SpecEE's released code does"),
+)
+
+LENSES = (
+    Choice(Lens.IDENTITY, "identity", "As it is, the paper's way: norm(h) goes to the head"),
+    Choice(Lens.TUNED, "tuned", "Through a correction trained for each layer (tuned lens, Belrose et al., 2023)"),
+)
+CHECKS = (
+    Choice(Head.FULL, "full head", "The layer's token over the whole vocabulary, the paper's way"),
+    Choice(Head.SLIM, "shortlist", "The low-rank head picks 64 tokens, and exact logits decide among them"),
+)
+DRAFT_HEADS = (
+    Choice(Head.FULL, "full head", "The target's own LM head"),
+    Choice(Head.SLIM, "low-rank head", "W_up·W_down, several times cheaper (SlimSpec)"),
 )
 
 RECORDS = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from core.config import KVPolicy, Policy, Record, RunSettings, SamplingSettings, SchedulerSettings
+from core.config import Head, KVPolicy, Lens, Policy, Record, RunSettings, SamplingSettings, SchedulerSettings
 from core.errors import UserError
 
 FOLLOW_MODEL = "recommended"
@@ -28,17 +28,34 @@ class Input(StrEnum):
     CUSTOM = "custom"
     KV_POLICY = "kv policy"
     SAMPLING = "sampling"
+    LENS = "lens"
+    CHECKS = "checks"
+    """Margin gate, and the heads that check and draft."""
 
 
 _EXITS = frozenset({Input.KV_POLICY})
+_READS = _EXITS | {Input.LENS}
+_CHECKED = _READS | {Input.THRESHOLD, Input.CHECKS}
 _USES: Mapping[Policy, frozenset[Input]] = {
     Policy.DENSE: frozenset(),
-    Policy.SPECEE_T1: _EXITS | {Input.THRESHOLD},
-    Policy.SPECEE_T1T2: _EXITS | {Input.THRESHOLD, Input.SCHEDULER},
-    Policy.CALM: _EXITS | {Input.CONFIDENCE},
-    Policy.FIXED: _EXITS | {Input.FIXED_LAYER},
-    Policy.CUSTOM: _EXITS | {Input.CUSTOM, Input.THRESHOLD, Input.SCHEDULER},
+    Policy.SPECEE_T1: _CHECKED,
+    Policy.SPECEE_T1T2: _CHECKED | {Input.SCHEDULER},
+    Policy.CALM: _READS | {Input.CONFIDENCE},
+    Policy.FIXED: _READS | {Input.FIXED_LAYER},
+    Policy.ORACLE: _READS,
+    Policy.CUSTOM: _CHECKED | {Input.CUSTOM, Input.SCHEDULER},
 }
+_FIELDS: Mapping[Input, tuple[str, ...]] = {
+    Input.THRESHOLD: ("threshold", "layer_thresholds"),
+    Input.SCHEDULER: ("scheduler",),
+    Input.FIXED_LAYER: ("fixed_layer",),
+    Input.CUSTOM: ("custom",),
+    Input.KV_POLICY: ("kv_policy",),
+    Input.SAMPLING: ("sampling",),
+    Input.LENS: ("lens",),
+    Input.CHECKS: ("gate", "check", "draft_head"),
+}
+"""What an input enters, by the fields' names, which are the same in a form and in a run."""
 
 
 def uses(policy: Policy) -> frozenset[Input]:
@@ -58,7 +75,13 @@ class FormValues:
     """Of the predictors' scores."""
     confidence: float = 0.9
     """CALM's threshold, of the likeliest token's probability: another quantity than a score, hence kept apart."""
+    layer_thresholds: tuple[tuple[int, float], ...] = ()
+    """Of a profile that has some; changing the threshold by hand drops them."""
     scheduler: SchedulerSettings = field(default_factory=SchedulerSettings)
+    lens: Lens = Lens.IDENTITY
+    gate: float = 0.0
+    check: Head = Head.FULL
+    draft_head: Head = Head.FULL
     fixed_layer: int = 1
     custom: str = ""
     kv_policy: KVPolicy = KVPolicy.RECOMPUTE
@@ -73,15 +96,11 @@ class FormValues:
         Raises:
             UserError: they do not make a run, as a class of the user's own that is not named.
         """
-        used, chosen = uses(self.policy), dict[str, Any]()
-        for given in (Input.SCHEDULER, Input.FIXED_LAYER, Input.CUSTOM, Input.KV_POLICY):
-            if given in used:
-                name = given.value.replace(" ", "_")
-                chosen[name] = getattr(self, name)
-        if used & {Input.THRESHOLD, Input.CONFIDENCE}:
-            chosen["threshold"] = self.confidence if Input.CONFIDENCE in used else self.threshold
-        if Input.SAMPLING in used and self.sampling.temperature > 0:  # greedy decoding draws nothing
-            chosen["sampling"] = self.sampling
+        chosen = self._fields(uses(self.policy))
+        if Input.CONFIDENCE in uses(self.policy):
+            chosen["threshold"] = self.confidence
+        if self.sampling.temperature == 0:  # greedy decoding draws nothing
+            chosen.pop("sampling", None)
         return RunSettings(
             policy=self.policy,
             max_new_tokens=self.max_new_tokens,
@@ -91,24 +110,23 @@ class FormValues:
             **chosen,
         )
 
+    def _fields(self, inputs: frozenset[Input]) -> dict[str, Any]:
+        return {name: getattr(self, name) for given in inputs for name in _FIELDS.get(given, ())}
+
     def taking(self, settings: RunSettings) -> FormValues:
         """These values with those of `settings` that its policy uses."""
         used = uses(settings.policy)
-        taken = replace(
+        taken = {name: getattr(settings, name) for given in used for name in _FIELDS.get(given, ())}
+        if Input.CONFIDENCE in used:
+            taken["confidence"] = settings.threshold
+        return replace(
             self,
             policy=settings.policy,
             record=settings.record,
             stop=settings.stop,
             max_new_tokens=settings.max_new_tokens,
-            kv_policy=settings.kv_policy if Input.KV_POLICY in used else self.kv_policy,
-            scheduler=settings.scheduler if Input.SCHEDULER in used else self.scheduler,
-            fixed_layer=settings.fixed_layer if Input.FIXED_LAYER in used else self.fixed_layer,
-            custom=settings.custom if Input.CUSTOM in used else self.custom,
-            sampling=settings.sampling if Input.SAMPLING in used else self.sampling,
+            **taken,
         )
-        if Input.CONFIDENCE in used:
-            return replace(taken, confidence=settings.threshold)
-        return replace(taken, threshold=settings.threshold) if Input.THRESHOLD in used else taken
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; `from_json` reads them back."""
@@ -170,7 +188,12 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "profile": _text,
     "threshold": _share,
     "confidence": _share,
+    "layer_thresholds": lambda values: tuple((_whole(layer), _share(value)) for layer, value in values),
     "scheduler": _scheduler,
+    "lens": Lens,
+    "gate": _share,
+    "check": Head,
+    "draft_head": Head,
     "fixed_layer": _positive,
     "custom": _text,
     "kv_policy": KVPolicy,

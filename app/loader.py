@@ -56,6 +56,10 @@ class LoadedSummary:
     has_chat_template: bool = False
     devices: tuple[str, ...] = ("cpu",)
     """Kinds of device that torch finds on this machine."""
+    parts_pieces: frozenset[str] = frozenset()
+    """Fields of `TrainedParts` that are there beside drafter and predictors."""
+    pieces_problems: Mapping[str, str] = field(default_factory=dict)
+    """Why one of them is not there although its file is: a sentence by its name."""
 
 
 class RunEngine(Protocol):
@@ -191,6 +195,8 @@ def _summary(request: ModelRequest, model: LoadedModel, parts: TrainedParts | No
         has_parts=parts is not None,
         parts_problem=problem,
         parts_card=parts.card if parts else {},
+        parts_pieces=parts.pieces if parts else frozenset(),
+        pieces_problems=parts.problems if parts else {},
         offline_ranking=parts.offline_ranking if parts else None,
         has_chat_template=model.tokenizer.has_chat_template,
         devices=_devices(),

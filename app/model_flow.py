@@ -197,5 +197,7 @@ def facts_of(summary: LoadedSummary) -> ModelFacts:
         parts_problem=summary.parts_problem,
         parts=words if summary.has_parts else "",
         card=summary.parts_card,
+        pieces=summary.parts_pieces,
+        pieces_problems=summary.pieces_problems,
         devices=summary.devices,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,17 +13,17 @@ from app.choices import GROUPS_BEGIN, KV_POLICIES, POLICIES, Choice
 from app.form_values import FOLLOW_MODEL, FormValues, Input, uses
 from app.forms import Note, Rows, beside, choose, combo, enable_row, fill, labelled, spin
 from app.own_policy_field import OwnPolicyField
-from app.profiles import CUSTOM, Measured, Profile, frontier_of, measured_at, profiles_of
+from app.profiles import CUSTOM, POINT, Measured, Point, Profile, frontier_of, measured_at, profiles_of
 from app.threshold_field import ThresholdField
-from core.config import KVPolicy, Policy, SchedulerSettings
+from core.config import KVPolicy, Policy
 
 
 class PolicyForm(QWidget):
     """Policy, profile, thresholds, fixed layer, own class and KV policy; only what the chosen policy uses is shown."""
 
     changed = Signal()
-    scheduler_wanted = Signal(object)
-    """The `SchedulerSettings` of the profile that was chosen."""
+    point_wanted = Signal(object)
+    """The `Point` of the profile that was chosen."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,7 +31,8 @@ class PolicyForm(QWidget):
         self._profile = FormValues().profile
         self._profiles = profiles_of({})
         self._frontier: tuple[Measured, ...] = ()
-        self._scheduler = SchedulerSettings()
+        self._point = Point()
+        """What belongs to a profile; the threshold is the form's own."""
         self._depth: int | None = None
         self._make()
         self._lay_out()
@@ -50,6 +51,7 @@ class PolicyForm(QWidget):
             policy=self._wanted,
             profile=self._profile,
             threshold=self.threshold.value(),
+            layer_thresholds=self._point.layer_thresholds,
             confidence=self.confidence.value(),
             fixed_layer=self.fixed_layer.value(),
             custom=self.own.value(),
@@ -66,13 +68,15 @@ class PolicyForm(QWidget):
             self.confidence.setValue(values.confidence)
             self.fixed_layer.setValue(values.fixed_layer)
             self.own.setValue(values.custom)
-        self._scheduler, self._profile = values.scheduler, values.profile
+        self._point, self._profile = Point(**{name: getattr(values, name) for name in POINT}), values.profile
         self._show()
 
-    def set_model(self, depth: int | None, card: Mapping[str, Any], possible: frozenset[Policy]) -> None:
-        """Fit ranges, profiles and the policies that can be chosen to a model; None is no model."""
+    def set_model(
+        self, depth: int | None, card: Mapping[str, Any], possible: frozenset[Policy], pieces: Collection[str] = ()
+    ) -> None:
+        """Fit ranges, profiles and the policies that can be chosen to a model and its parts; None is no model."""
         self._depth = depth
-        self._profiles, self._frontier = profiles_of(card), frontier_of(card)
+        self._profiles, self._frontier = profiles_of(card, pieces), frontier_of(card)
         self.fixed_layer.setMaximum(depth or 1000)
         self._of_depth.setText(f"of {depth} layers" if depth else "layers")
         for row in range(self.policy.count()):
@@ -85,16 +89,19 @@ class PolicyForm(QWidget):
             self._apply(self._profiles[0])
         self._show()
 
-    def set_scheduler(self, scheduler: SchedulerSettings) -> None:
-        """The scheduler's values have been changed; they belong to the profile."""
-        self._scheduler = scheduler
+    def set_point(self, point: Point) -> None:
+        """What belongs to a profile has been changed elsewhere; its threshold counts for nothing."""
+        self._point = replace(point, layer_thresholds=self._point.layer_thresholds)
         self.find_profile()
 
     def find_profile(self) -> None:
         """Name the profile that the values are; what was chosen before does not count."""
-        found = next((one for one in self._profiles if one.fits(self.threshold.value(), self._scheduler)), None)
+        found = next((one for one in self._profiles if one.point == self._entered()), None)
         self._profile = found.key if found else CUSTOM
         self._show()
+
+    def _entered(self) -> Point:
+        return replace(self._point, threshold=self.threshold.value())
 
     def _make(self) -> None:
         usual = FormValues()
@@ -102,7 +109,7 @@ class PolicyForm(QWidget):
         for value in GROUPS_BEGIN:
             self.policy.insertSeparator(self.policy.findData(str(value)))
         self.policy_note = Note()
-        self.profile = combo((), "Profile", "Threshold and scheduler that go together; “custom” once you change one")
+        self.profile = combo((), "Profile", "Threshold, scheduler, lens and checks that go together")
         self.measured = Note()
         self.threshold = ThresholdField(
             usual.threshold,
@@ -157,12 +164,13 @@ class PolicyForm(QWidget):
 
     def _apply(self, profile: Profile) -> None:
         with QSignalBlocker(self.threshold):
-            self.threshold.setValue(profile.threshold)
-        self._scheduler = profile.scheduler
-        self.scheduler_wanted.emit(profile.scheduler)
+            self.threshold.setValue(profile.point.threshold)
+        self._point = profile.point
+        self.point_wanted.emit(profile.point)
 
     @Slot()
     def _edit_profile(self) -> None:
+        self._point = replace(self._point, layer_thresholds=())
         self.find_profile()
         self.changed.emit()
 
@@ -197,16 +205,16 @@ class PolicyForm(QWidget):
             choose(self.profile, known[0].value if self._profile == FOLLOW_MODEL else CUSTOM)
 
     def _show_measured(self) -> None:
-        point = measured_at(self._frontier, self.threshold.value())
+        point = measured_at(self._frontier, self._entered())
         if point is not None:
             depth = f" of {self._depth}" if self._depth else ""
             self.measured.show_remark(f"{point.agreement:.1%} agreement, mean exit {point.mean_exit_layer:.1f}{depth}")
             self.measured.setToolTip(
                 f"Measured on prompts kept for tuning, with a predictor on every layer: {point.early:.0%} of tokens "
-                f"leave early, with {point.verifications:.2f} full-vocabulary checks a token"
+                f"leave early, with {point.verifications:.2f} checks a token"
             )
         elif self._frontier:
-            self.measured.show_remark("Not measured at this threshold")
-            self.measured.setToolTip("Model ▸ Trained parts… shows the thresholds that were measured")
+            self.measured.show_remark("Not measured at these values")
+            self.measured.setToolTip("Model ▸ Trained parts… shows what was measured")
         else:
             self.measured.clear()

@@ -9,14 +9,16 @@ from typing import Any
 from PySide6.QtCore import QSignalBlocker, QTimer, Signal, Slot
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
+from app.check_form import CheckForm
 from app.choices import AUDIT_NOTE, RECORDS
 from app.fold import Fold
 from app.form_values import FormValues, Input, uses
 from app.forms import Note, Rows, choose, combo, spin
 from app.model_form import LoadOptions, ModelForm
 from app.policy_form import PolicyForm
+from app.profiles import Point
 from app.run_forms import SamplingForm, SchedulerForm
-from core.config import Policy, Record, RunSettings, SchedulerSettings
+from core.config import Policy, Record, RunSettings
 from core.errors import UserError
 
 
@@ -34,13 +36,17 @@ class ModelFacts:
     """A few words about the trained parts."""
     card: Mapping[str, Any] = field(default_factory=dict)
     """What the trained parts say of themselves."""
+    pieces: frozenset[str] = frozenset()
+    """Fields of `TrainedParts` that are there beside drafter and predictors."""
+    pieces_problems: Mapping[str, str] = field(default_factory=dict)
+    """Why one of them is not there although its file is: a sentence by its name."""
     devices: tuple[str, ...] = ("cpu",)
     """Where a model can be loaded on this machine."""
 
     @property
     def has_adainfer(self) -> bool:
         """Whether AdaInfer's classifiers were trained, too."""
-        return self.has_parts and "adainfer" in self.card
+        return "adainfer" in self.pieces
 
     def can_run(self, policy: Policy) -> bool:
         """Whether what the policy needs is there."""
@@ -86,8 +92,13 @@ class SettingsPanel(QWidget):
 
     def values(self) -> FormValues:
         """Everything that is entered, with the policy that the user wants even where this model cannot do it."""
+        lens, gate, check, draft_head = self.checks.values()
         entered = FormValues(
             scheduler=self.scheduler.value(),
+            lens=lens,
+            gate=gate,
+            check=check,
+            draft_head=draft_head,
             record=Record(self.record.currentData()),
             sampling=self.sampling.sampling(),
             stop=self.sampling.stop_strings(),
@@ -97,8 +108,8 @@ class SettingsPanel(QWidget):
 
     def set_values(self, values: FormValues) -> None:
         """Enter these; what the form's ranges do not allow is brought to the nearest that they do."""
-        with QSignalBlocker(self), QSignalBlocker(self.scheduler), QSignalBlocker(self.sampling):
-            self.scheduler.setValue(values.scheduler)
+        with QSignalBlocker(self), QSignalBlocker(self.sampling):
+            self._take_point(values)
             self.sampling.set_values(values.sampling, values.stop)
             choose(self.record, values.record)
             self.max_tokens.setValue(values.max_new_tokens)
@@ -116,7 +127,9 @@ class SettingsPanel(QWidget):
         possible = frozenset(policy for policy in Policy if facts is None or facts.can_run(policy))
         self.scheduler.set_depth(facts.depth if facts else None)
         self.max_tokens.setMaximum(facts.context if facts else 1_000_000)
-        self.exits.set_model(facts.depth if facts else None, facts.card if facts else {}, possible)
+        pieces = facts.pieces if facts else frozenset[str]()
+        self.checks.set_pieces(pieces, facts.pieces_problems if facts else {})
+        self.exits.set_model(facts.depth if facts else None, facts.card if facts else {}, possible, pieces)
         self.model.set_parts(facts.parts if facts and facts.has_parts else "")
         if facts is not None:
             self.model.set_devices(facts.devices)
@@ -151,12 +164,8 @@ class SettingsPanel(QWidget):
 
     def _make(self) -> None:
         usual = FormValues()
-        self.exits, self.scheduler, self.sampling, self.model = (
-            PolicyForm(),
-            SchedulerForm(),
-            SamplingForm(),
-            ModelForm(),
-        )
+        self.exits, self.scheduler, self.checks = PolicyForm(), SchedulerForm(), CheckForm()
+        self.sampling, self.model = SamplingForm(), ModelForm()
         self.record = combo(RECORDS, "Record", "How much of a run is kept to look at")
         self.audit_note = Note()
         self.max_tokens = spin(
@@ -164,6 +173,7 @@ class SettingsPanel(QWidget):
         )
         self.folds = (
             Fold("scheduler", "Scheduler", self.scheduler, unfolded=True),
+            Fold("checks", "Lens and checks", self.checks),
             Fold("sampling", "Sampling and stop", self.sampling),
             Fold("model", "Model", self.model),
         )
@@ -186,8 +196,9 @@ class SettingsPanel(QWidget):
 
     def _connect(self) -> None:
         self.exits.changed.connect(self._edited)
-        self.exits.scheduler_wanted.connect(self._take_scheduler)
-        self.scheduler.changed.connect(self._scheduler_edited)
+        self.exits.point_wanted.connect(self._take_point)
+        self.scheduler.changed.connect(self._point_edited)
+        self.checks.changed.connect(self._point_edited)
         self.sampling.changed.connect(self._edited)
         self.model.changed.connect(self._edited)
         self.record.currentIndexChanged.connect(self._edited)
@@ -196,13 +207,17 @@ class SettingsPanel(QWidget):
         self.model.parts_requested.connect(self.parts_requested)
 
     @Slot(object)
-    def _take_scheduler(self, scheduler: SchedulerSettings) -> None:
-        with QSignalBlocker(self.scheduler):
-            self.scheduler.setValue(scheduler)
+    def _take_point(self, point: Point | FormValues) -> None:
+        """Enter what belongs to a profile, but for the threshold."""
+        with QSignalBlocker(self.scheduler), QSignalBlocker(self.checks):
+            self.scheduler.setValue(point.scheduler)
+            self.checks.set_values(point.lens, point.gate, point.check, point.draft_head)
 
     @Slot()
-    def _scheduler_edited(self) -> None:
-        self.exits.set_scheduler(self.scheduler.value())
+    def _point_edited(self) -> None:
+        lens, gate, check, draft_head = self.checks.values()
+        scheduler = self.scheduler.value()
+        self.exits.set_point(Point(scheduler=scheduler, lens=lens, gate=gate, check=check, draft_head=draft_head))
         self._edited()
 
     @Slot()
@@ -213,16 +228,18 @@ class SettingsPanel(QWidget):
 
     def _show(self) -> None:
         used = uses(self.exits.used)
-        scheduler, sampling, model = self.folds
-        scheduler.setVisible(Input.SCHEDULER in used)
+        self.folds[0].setVisible(Input.SCHEDULER in used)
+        self.folds[1].setVisible(Input.LENS in used)
+        self.checks.show_inputs(lens=Input.LENS in used, checks=Input.CHECKS in used)
         self.sampling.allow_sampling(Input.SAMPLING in used)
         self.model.set_can_reload(self._facts is not None and not self._running)
         if self.record.currentData() == Record.AUDIT:
             self.audit_note.show_remark(AUDIT_NOTE)
         else:
             self.audit_note.clear()
-        for fold, body in ((scheduler, self.scheduler), (sampling, self.sampling), (model, self.model)):
-            fold.set_summary(body.summary())
+        bodies = self.scheduler, self.checks, self.sampling, self.model
+        for fold, words in zip(self.folds, [body.summary() for body in bodies], strict=True):
+            fold.set_summary(words)
 
     @Slot()
     def _reveal_error(self) -> None:

@@ -67,7 +67,12 @@ class TrainedParts:
     lens_predictors: PredictorBank | None = None
     """Predictors for what the head sees through the lens; there where the lens is."""
     problems: Mapping[str, str] = field(default_factory=dict)
-    """Why one of the last four is not there although its file is: a sentence by the field's name."""
+    """Why classifiers, head or lens are not there although their file is: a sentence by the field's name."""
+
+    @property
+    def pieces(self) -> frozenset[str]:
+        """Which of classifiers, head and lens are there, by their fields' names."""
+        return frozenset(name for name in ("adainfer", "slim", "lens") if getattr(self, name) is not None)
 
     def predictors_for(self, lens: Lens) -> PredictorBank:
         """The predictors that were trained for what a run with this lens looks at."""

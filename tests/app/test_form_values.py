@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from app.form_values import FOLLOW_MODEL, FormValues, Input, uses
-from core.config import KVPolicy, Policy, Record, RunSettings, SamplingSettings, SchedulerSettings
+from core.config import Head, KVPolicy, Lens, Policy, Record, RunSettings, SamplingSettings, SchedulerSettings
 from core.errors import UserError
 
 FULL = FormValues(
@@ -15,7 +16,12 @@ FULL = FormValues(
     profile="custom",
     threshold=0.93,
     confidence=0.81,
+    layer_thresholds=((4, 0.7), (6, 1.0)),
     scheduler=SchedulerSettings(9, 1, 3, True),
+    lens=Lens.TUNED,
+    gate=0.125,
+    check=Head.FULL,
+    draft_head=Head.SLIM,
     fixed_layer=7,
     custom="mine.py:Mine",
     kv_policy=KVPolicy.HOLE,
@@ -27,15 +33,17 @@ FULL = FormValues(
 ALWAYS = {"max_new_tokens": 33, "chat_template": False, "record": Record.AUDIT, "stop": ("\n\n", "END")}
 KV = {"kv_policy": KVPolicy.HOLE}
 DRAWN = {"sampling": FULL.sampling}
-T1 = {**KV, **DRAWN, "threshold": 0.93}
+READ = {**KV, "lens": Lens.TUNED}
+CHECKED = {"threshold": 0.93, "layer_thresholds": ((4, 0.7), (6, 1.0)), "gate": 0.125, "draft_head": Head.SLIM}
+T1 = {**READ, **DRAWN, **CHECKED}
 
 EXPECTED = {
     Policy.DENSE: DRAWN,
     Policy.SPECEE_T1: T1,
     Policy.SPECEE_T1T2: {**T1, "scheduler": FULL.scheduler},
-    Policy.CALM: {**KV, "threshold": 0.81},
-    Policy.FIXED: {**KV, "fixed_layer": 7},
-    Policy.ORACLE: KV,
+    Policy.CALM: {**READ, "threshold": 0.81},
+    Policy.FIXED: {**READ, "fixed_layer": 7},
+    Policy.ORACLE: READ,
     Policy.ADAINFER_SVM: KV,
     Policy.ADAINFER_CRF: KV,
     Policy.CUSTOM: {**T1, "scheduler": FULL.scheduler, "custom": "mine.py:Mine"},
@@ -69,6 +77,15 @@ def test_that_sampling_is_offered_where_it_is_defined(policy: Policy) -> None:
     assert (Input.SAMPLING in uses(policy)) == policy.samples
 
 
+def test_that_a_shortlist_check_comes_back_where_it_is_defined() -> None:
+    greedy = replace(FULL, sampling=SamplingSettings(), check=Head.SLIM)
+    settings = greedy.run_settings(chat_template=True)
+    assert settings.check is Head.SLIM
+    assert FormValues().taking(settings).run_settings(chat_template=True) == settings
+    with pytest.raises(UserError, match="defined for greedy decoding only"):
+        replace(FULL, check=Head.SLIM).run_settings(chat_template=True)
+
+
 def test_that_greedy_decoding_has_no_seed_and_no_top_p() -> None:
     values = FormValues(sampling=SamplingSettings(0.0, 0.5, 99))
     assert values.run_settings(True).sampling == SamplingSettings()
@@ -95,6 +112,12 @@ def test_that_values_survive_being_stored() -> None:
         ("scheduler", {"window": 0, "radius": 1, "offline_layers": 1, "distinct": False}),
         ("scheduler", {"window": "5", "radius": 1, "offline_layers": 1, "distinct": False}),
         ("scheduler", [1, 2]),
+        ("layer_thresholds", [[1]]),
+        ("layer_thresholds", [[1, 2.0]]),
+        ("lens", "rosy"),
+        ("gate", 1.5),
+        ("check", None),
+        ("draft_head", "half"),
         ("fixed_layer", 0),
         ("fixed_layer", True),
         ("custom", ["a"]),

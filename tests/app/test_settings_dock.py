@@ -10,19 +10,30 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.choices import DTYPES, KV_POLICIES, POLICIES, RECORDS
+from app.choices import CHECKS, DRAFT_HEADS, DTYPES, KV_POLICIES, LENSES, POLICIES, RECORDS
 from app.form_values import FOLLOW_MODEL, FormValues
 from app.model_form import LoadOptions
 from app.profiles import CUSTOM, PAPER
 from app.settings_dock import ModelFacts, SettingsPanel
-from core.config import DType, KVPolicy, Policy, Record, RunSettings, SamplingSettings, SchedulerSettings
+from core.config import (
+    DType,
+    Head,
+    KVPolicy,
+    Lens,
+    Policy,
+    Record,
+    RunSettings,
+    SamplingSettings,
+    SchedulerSettings,
+)
 from core.errors import UserError
 from tests.app.cards import card
 from tests.app.test_form_values import FULL
 
 FACTS = ModelFacts("fake", depth=12, context=256, has_parts=True, parts="for this model")
 BARE = ModelFacts("fake", depth=12, context=256, has_parts=False, parts_problem="Train it with `specee-viewer train`.")
-MEASURED = replace(FACTS, card=card())
+MEASURED = replace(FACTS, card=card(), pieces=frozenset({"adainfer"}))
+WHOLE = replace(MEASURED, pieces=frozenset({"adainfer", "lens", "slim"}))
 
 
 @pytest.fixture
@@ -31,7 +42,7 @@ def form(qtbot: QtBot) -> SettingsPanel:
     qtbot.addWidget(form)
     form.show()
     form.set_model(FACTS)
-    form.set_unfolded(["scheduler", "sampling", "model"])
+    form.set_unfolded(["scheduler", "checks", "sampling", "model"])
     return form
 
 
@@ -56,6 +67,8 @@ def test_that_every_member_of_the_cores_enums_is_offered() -> None:
     assert {choice.value for choice in KV_POLICIES} == set(KVPolicy)
     assert {choice.value for choice in RECORDS} == set(Record)
     assert {choice.value for choice in DTYPES} == {"", *DType}
+    assert {choice.value for choice in LENSES} == set(Lens)
+    assert {choice.value for choice in CHECKS} == {choice.value for choice in DRAFT_HEADS} == set(Head)
 
 
 def test_that_an_untouched_form_yields_the_default_settings(form: SettingsPanel) -> None:
@@ -132,14 +145,14 @@ def test_that_adainfer_can_be_chosen_once_its_classifiers_are_trained(form: Sett
 
 SHOWN = {
     Policy.DENSE: set[str](),
-    Policy.SPECEE_T1: {"threshold", "profile", "kv_policy"},
-    Policy.SPECEE_T1T2: {"threshold", "profile", "kv_policy", "scheduler"},
-    Policy.CALM: {"confidence", "kv_policy"},
-    Policy.FIXED: {"fixed_layer", "kv_policy"},
-    Policy.ORACLE: {"kv_policy"},
+    Policy.SPECEE_T1: {"threshold", "profile", "kv_policy", "lens", "gate", "heads"},
+    Policy.SPECEE_T1T2: {"threshold", "profile", "kv_policy", "scheduler", "lens", "gate", "heads"},
+    Policy.CALM: {"confidence", "kv_policy", "lens"},
+    Policy.FIXED: {"fixed_layer", "kv_policy", "lens"},
+    Policy.ORACLE: {"kv_policy", "lens"},
     Policy.ADAINFER_SVM: {"kv_policy"},
     Policy.ADAINFER_CRF: {"kv_policy"},
-    Policy.CUSTOM: {"own", "threshold", "kv_policy", "scheduler"},
+    Policy.CUSTOM: {"own", "threshold", "kv_policy", "scheduler", "lens", "gate", "heads"},
 }
 
 
@@ -156,6 +169,9 @@ def test_that_only_what_the_policy_uses_is_shown(form: SettingsPanel, policy: Po
         "own": exits.own,
         "kv_policy": exits.kv_policy,
         "scheduler": form.scheduler,
+        "lens": form.checks.lens,
+        "gate": form.checks.gate,
+        "heads": form.checks.draft_head,
     }
     assert {name for name, widget in inputs.items() if widget.isVisible()} == SHOWN[policy]
     assert form.sampling.temperature.isEnabled() == policy.samples
@@ -241,6 +257,77 @@ def test_that_calms_confidence_is_no_part_of_a_profile(form: SettingsPanel) -> N
     assert form.values().confidence == 0.31
 
 
+TUNED = {"threshold": 0.4, "lens": "tuned", "gate": 0.25, "check": "slim", "draft_head": "slim"}
+
+
+def recommending(**point: object) -> ModelFacts:
+    return replace(WHOLE, card={**card(), "recommended": {**TUNED, **point}})
+
+
+def test_that_a_recommended_point_enters_lens_gate_and_heads_and_the_paper_s_takes_them_back(
+    form: SettingsPanel,
+) -> None:
+    form.set_model(recommending(scheduler={"offline_layers": 3}))
+    settings = form.settings(True)
+    assert form.exits.profile.currentText() == "recommended"
+    assert (settings.threshold, settings.lens, settings.gate) == (0.4, Lens.TUNED, 0.25)
+    assert (settings.check, settings.draft_head, settings.scheduler.offline_layers) == (Head.SLIM, Head.SLIM, 3)
+    choose_profile(form, PAPER)
+    assert form.settings(True) == RunSettings()
+
+
+def test_that_changing_the_gate_makes_the_profile_custom(form: SettingsPanel) -> None:
+    form.set_model(recommending())
+    form.checks.gate.setValue(0.3)
+    assert form.exits.profile.currentText() == CUSTOM
+    form.checks.gate.setValue(0.25)
+    assert form.exits.profile.currentText() == "recommended"
+
+
+def test_that_layers_own_thresholds_come_with_a_profile_and_leave_with_the_threshold(form: SettingsPanel) -> None:
+    form.set_model(recommending(layer_thresholds=[[3, 0.8]]))
+    assert form.settings(True).layer_thresholds == ((3, 0.8),)
+    form.checks.gate.setValue(0.3)
+    assert form.settings(True).layer_thresholds == ((3, 0.8),)
+    form.exits.threshold.setValue(0.5)
+    assert form.settings(True).layer_thresholds == ()
+
+
+def test_that_a_recommendation_the_parts_cannot_follow_is_not_offered(form: SettingsPanel) -> None:
+    form.set_model(replace(recommending(), pieces=frozenset({"lens"})))
+    assert profiles(form) == [PAPER, CUSTOM]
+
+
+def choosable(form: SettingsPanel) -> list[bool]:
+    boxes = (form.checks.lens, form.checks.check, form.checks.draft_head)
+    return [bool(box.model().index(1, 0).flags() & Qt.ItemFlag.ItemIsEnabled) for box in boxes]
+
+
+def test_that_what_the_parts_lack_cannot_be_chosen_and_the_form_says_why(form: SettingsPanel) -> None:
+    assert choosable(form) == [False, False, False]
+    assert "“specee-viewer train --stage lens” makes one" in form.checks.note.text()
+    assert "low-rank head" in form.checks.note.text()
+    form.set_model(WHOLE)
+    assert choosable(form) == [True, True, True]
+    assert not form.checks.note.isVisible()
+    damaged = replace(WHOLE, pieces=frozenset({"slim"}), pieces_problems={"lens": "lens.safetensors is damaged."})
+    form.set_model(damaged)
+    assert choosable(form) == [False, True, True]
+    assert form.checks.note.text() == "lens.safetensors is damaged."
+
+
+def test_that_a_policy_without_checks_hears_nothing_of_the_low_rank_head(form: SettingsPanel) -> None:
+    form.set_values(FormValues(policy=Policy.CALM))
+    assert "low-rank" not in form.checks.note.text()
+
+
+def test_that_the_folded_section_says_what_it_holds(form: SettingsPanel) -> None:
+    form.set_model(recommending())
+    assert form.checks.summary() == "tuned lens, gate 0.25, shortlist, slim drafts"
+    choose_profile(form, PAPER)
+    assert form.checks.summary() == "identity lens"
+
+
 # Loading
 
 
@@ -285,7 +372,7 @@ def test_that_what_the_model_cannot_do_is_refused_in_the_form(form: SettingsPane
 # Looks
 
 
-@pytest.mark.parametrize("facts", [MEASURED, BARE])
+@pytest.mark.parametrize("facts", [MEASURED, WHOLE, BARE])
 def test_that_no_input_is_cut_off_in_a_narrow_dock(qtbot: QtBot, facts: ModelFacts) -> None:
     area, form = QScrollArea(), SettingsPanel()
     qtbot.addWidget(area)
@@ -294,7 +381,7 @@ def test_that_no_input_is_cut_off_in_a_narrow_dock(qtbot: QtBot, facts: ModelFac
     area.resize(268, 500)
     area.show()
     form.set_model(facts)
-    form.set_unfolded(["scheduler", "sampling", "model"])
+    form.set_unfolded(["scheduler", "checks", "sampling", "model"])
     for policy in Policy:
         form.set_values(replace(FULL, policy=policy))
         form.layout().activate()
@@ -308,7 +395,8 @@ def test_that_tab_goes_from_top_to_bottom(form: SettingsPanel) -> None:
         visited.append(widget)
         widget = widget.nextInFocusChain()
     inputs = [form.exits.profile, form.exits.threshold.spin, form.exits.kv_policy, form.record, form.max_tokens]
-    folds = [form.folds[0].header, form.scheduler.window_n, form.folds[1].header, form.sampling.temperature]
-    folds += [form.sampling.stop, form.folds[2].header, form.model.dtype, form.model.reload, form.model.parts]
+    folds = [form.folds[0].header, form.scheduler.window_n, form.folds[1].header, form.checks.lens, form.checks.gate]
+    folds += [form.checks.check, form.checks.draft_head, form.folds[2].header, form.sampling.temperature]
+    folds += [form.sampling.stop, form.folds[3].header, form.model.dtype, form.model.reload, form.model.parts]
     places = [visited.index(one) for one in [*inputs, *folds]]
     assert places == sorted(places)
