@@ -104,27 +104,28 @@ class Decoding:
         total = len(ids)
         for first in range(0, total, PREFILL_CHUNK):
             chunk = ids[first : first + PREFILL_CHUNK]
-            normed = yield from self._prefill_chunk(chunk, first, total)
-            state.feature = normed[-1]
+            states = yield from self._prefill_chunk(chunk, first, total)
+            state.feature = states[-1]
             following = ids[first + 1 : first + 1 + len(chunk)]
-            self._pass.feed(following, normed[: len(following)])
+            self._pass.feed(following, states[: len(following)])
         with state.watch("verification"):
-            choice = state.choose(state.feature)
+            choice = state.choose(state.feature[-state.decoder.config.hidden :])
         yield state.emit(choice.token_id, state.decoder.config.depth, ExitReason.PREFILL)
 
     def _prefill_chunk(self, chunk: Tensor, first: int, total: int) -> Generator[Event, None, Tensor]:
-        """Run a chunk through all layers, telling how far it is after each; its normed states [n, d]."""
+        """Run a chunk through all layers, telling how far it is after each; as `RunState.seen`."""
         state, depth = self._state, self._state.decoder.config.depth
         self.context.length = first + len(chunk)
         rows = state.decoder.rows(range(first, self.context.length), self.context.length)
-        x = state.decoder.embed(chunk)
+        x, hidden = state.decoder.embed(chunk), []
         for layer in range(depth):
             state.check_stop()
             with state.watch("layers"):
                 x = self.context.prefill_layer(layer, x, rows)
+            hidden.append(x)
             done = first + len(chunk) * (layer + 1) // depth
             yield PrefillAdvanced(state.run, done, total, state.watch.elapsed)
-        return state.decoder.norm(x)
+        return state.seen(hidden, state.decoder.norm(x))
 
 
 def encode_prompt(model: LoadedModel, prompt: str, chat_template: bool) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from torch import Tensor
 from core.config import Head, Lens, RunSettings
 from core.context import Context
 from core.drafting.head import Logits
+from core.drafting.taps import with_taps
 from core.exits.lens import Readout
 from core.exits.parts import TrainedParts
 from core.exits.scheduling import Schedule
@@ -40,8 +41,8 @@ class Stopped(BaseException):
 class Pass(Protocol):
     """One pass of the target model after another: of one token each, or of a tree."""
 
-    def feed(self, ids: Tensor, normed: Tensor) -> None:
-        """Take in the prompt's tokens ids [n] with the normed states [n, d] of the positions before them."""
+    def feed(self, ids: Tensor, states: Tensor) -> None:
+        """Take in the prompt's tokens ids [n] with what the drafter sees [n, (t + 1) d] of the positions before."""
 
     def events(self) -> Iterator[Event]:
         """Feed the newest token and emit what follows it: one pass."""
@@ -81,8 +82,10 @@ class RunState:
         self.draft_logits: Logits = slim.logits if slim and drafts_slim else self.decoder.logits
         """The LM head that turns the drafter's states into candidates."""
         self.watch = Stopwatch(clock)
+        self.taps: Sequence[int] = ()
+        """Lower layers whose states the run's drafter sees too."""
         self.feature = torch.empty(0)
-        """norm(h), through the run's lens, of the position that emitted the newest token, shape [d]."""
+        """What the drafter sees of the position that emitted the newest token, as `seen` gives it, [(t + 1) d]."""
         self.newest = -1
         """The newest token's id."""
         self.emitted = 0
@@ -93,6 +96,15 @@ class RunState:
         """Raises `Stopped` once the stop event is set."""
         if self.stop.is_set():
             raise Stopped
+
+    def seen(self, hidden: Sequence[Tensor], normed: Tensor, rows: Sequence[int] | None = None) -> Tensor:
+        """What the drafter sees of positions [...]: norm(h), through the run's lens, after the taps, [..., (t + 1) d].
+
+        `hidden` and `normed` are as `with_taps` takes them; of `hidden` these rows are meant, all where it is None.
+        """
+        lower = hidden[: max(self.taps, default=-1) + 1]
+        chosen = lower if rows is None else [states[list(rows)] for states in lower]
+        return with_taps(self.decoder.norm, chosen, normed, self.taps)
 
     def choose(self, normed: Tensor) -> Choice:
         """The token that a normed hidden state [d] gives."""

@@ -33,12 +33,13 @@ class SinglePass:
         self._decoder, self._context, self._watch = state.decoder, state.context, state.watch
         parts, capacity = state.parts, state.context.cache.capacity
         self._drafter = ChainDrafter(parts.drafter, capacity, state.draft_logits) if parts and policy.drafts else None
+        state.taps = parts.drafter.taps if parts and policy.drafts else ()
 
-    def feed(self, ids: Tensor, normed: Tensor) -> None:
-        """Take in the prompt's tokens ids [n] with the normed states [n, d] of the positions before them."""
+    def feed(self, ids: Tensor, states: Tensor) -> None:
+        """Take in the prompt's tokens ids [n] with what the drafter sees [n, (t + 1) d] of the positions before."""
         if self._drafter:
             with self._watch("draft"):
-                self._drafter.feed(ids, normed)
+                self._drafter.feed(ids, states)
 
     def events(self) -> Iterator[Event]:
         """Feed the newest token and emit the next one."""
@@ -50,7 +51,7 @@ class SinglePass:
         if schedule:
             yield self._state.schedule_event(schedule)
         leaving = yield from self._layers(hidden, draft)
-        self._state.feature = leaving.normed
+        self._state.feature = self._state.seen(hidden, leaving.normed)
         if self._state.settings.record is Record.AUDIT:
             with self._watch("recording"):
                 event = audited(self._state, self._state.emitted, self._finish(hidden), draft, schedule)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -47,6 +48,7 @@ class Answers:
     def __init__(self, files: Sequence[Path], prompts: Sequence[Prompt]) -> None:
         """`prompts` are all that have answers, those that the model wrote included."""
         self.files, self.prompts = list(files), prompts
+        self._opened: dict[Path, Any] = {}
         self._at: dict[str, Path] = {}
         for path in self.files:
             self._at.update(dict.fromkeys(_names(path), path))
@@ -75,22 +77,24 @@ class Answers:
 
     def read(self, key: Key, field: str) -> Tensor:
         """One array of an answer; the prompt's are stored with the greedy answer."""
-        with safe_open(self._at[key.name(field)], "pt") as file:
-            tensor: Tensor = file.get_tensor(key.name(field))
-            return tensor
+        tensor: Tensor = self._file(key, field).get_tensor(key.name(field))
+        return tensor
 
     def layer(self, key: Key, layer: int) -> Tensor:
         """One layer of an answer's `layers`, [k, d]; the others are not read."""
-        with safe_open(self._at[key.name("layers")], "pt") as file:
-            states: Tensor = file.get_slice(key.name("layers"))[:, layer]
-            return states
+        states: Tensor = self._file(key, "layers").get_slice(key.name("layers"))[:, layer]
+        return states
 
     def length(self, key: Key, field: str) -> int:
         """How many rows one of an answer's arrays has, 0 where there is none; the array is not read."""
-        if not self.has(key, field):
-            return 0
-        with safe_open(self._at[key.name(field)], "pt") as file:
-            return int(file.get_slice(key.name(field)).get_shape()[0])
+        return int(self._file(key, field).get_slice(key.name(field)).get_shape()[0]) if self.has(key, field) else 0
+
+    def _file(self, key: Key, field: str) -> Any:
+        """The file that holds an array, opened once: reading its table of contents takes longer than an array."""
+        path = self._at[key.name(field)]
+        if path not in self._opened:
+            self._opened[path] = safe_open(path, "pt")
+        return self._opened[path]
 
     def has(self, key: Key, field: str) -> bool:
         return key.name(field) in self._at
