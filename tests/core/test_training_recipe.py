@@ -84,7 +84,7 @@ def test_that_an_interrupted_run_goes_on_where_it_was(folder: Path, during: str)
 
     with pytest.raises(Cancelled):
         train(options(folder, out), stop, cancel)
-    assert not (folder / out).exists()
+    assert during == "Counting" or not (folder / out).exists()
     seen: list[str] = []
     train(options(folder, out, resume=True), lambda progress: seen.append(progress.message))
     assert (folder / out / "parts.json").is_file()
