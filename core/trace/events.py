@@ -45,6 +45,8 @@ class EndReason(StrEnum):
     STOP_STRING = "stop string"
     STOPPED = "stopped"
     FAILED = "failed"
+    CUT_OFF = "cut off"
+    """The program ended in the middle of it; only a session file, read later, tells so."""
 
 
 @dataclass(frozen=True, slots=True)

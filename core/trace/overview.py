@@ -175,6 +175,10 @@ class Overview:
         self._states.replace(0, states)
         self.texts = texts
 
+    def numbers(self, name: str) -> NDArray[Any]:
+        """The column of a field of `NUMBERS`."""
+        return self._numbers[name].values
+
     @property
     def token_ids(self) -> IntArray:
         return self._numbers["token_id"].values

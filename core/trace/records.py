@@ -153,6 +153,11 @@ class RecordBook:
             case _:
                 assert_never(event)
 
+    def drop_before(self, token: int) -> None:
+        """Forget the records before `token`, which begins a pass."""
+        self.records = self.records[token - self.first :]
+        self.first = token
+
     def _tree(self, token: int) -> TreePass:
         tree = self._record(token).tree
         assert tree is not None, "a tree's events follow its TreeDrafted"

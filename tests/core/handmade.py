@@ -42,7 +42,7 @@ def started(
     return RunStarted(
         run=0,
         settings=RunSettings(policy=policy, threshold=threshold, scheduler=scheduler),
-        model=ModelInfo("tiny", "abc", "llama", depth, 8, 300, 64, "float32", "cpu", 1),
+        model=ModelInfo("tiny", "abc", "llama", depth, 8, 50_000, 64, "float32", "cpu", 1),
         prompt="Why?",
         prompt_ids=np.array([5, 6, 7]),
         offline=np.array([], np.int64),

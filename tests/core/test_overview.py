@@ -11,7 +11,7 @@ from core.trace.overview import NO_CANDIDATE, REASONS, UNKNOWN, Overview, cell_s
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, audited, draft, emitted, layer_run, schedule, started, trace_of, verified
 from tests.fakes import fake_run_events
-from tests.trees import TreePlan, tree_trace
+from tests.tree_passes import TreePlan, tree_trace
 
 
 def same(overview: Overview, trace: Trace) -> None:

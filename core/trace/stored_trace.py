@@ -1,0 +1,249 @@
+"""A run as it is read from a session file: its columns at once, its tokens' events only when somebody looks at them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from core.errors import UserError
+from core.trace.checking import RunCheck
+from core.trace.database import RUN_PLACES, sound
+from core.trace.events import Event, IntArray, PrefillAdvanced, RunEnded, RunStarted, StageTimes, TokenEmitted
+from core.trace.overview import NUMBERS, REASONS, Overview
+from core.trace.packing import unpack
+from core.trace.ranges import Unfit
+from core.trace.records import RecordBook, TokenRecord
+
+if TYPE_CHECKING:
+    from core.trace.session_file import RunInfo, SessionFile
+
+KEPT = 1024
+"""Tokens whose records stay in memory once they were read, about 20 KB each."""
+
+
+class StoredTrace:
+    """One run of a session file; a `core.trace.reading.ReadableTrace` that never changes."""
+
+    def __init__(self, file: SessionFile, info: RunInfo, on_damage: Callable[[UserError], None] | None = None) -> None:
+        """As `SessionFile.trace` says."""
+        self.info = info
+        self.started: RunStarted | None = info.started
+        self.prefill: PrefillAdvanced | None = info.prefill
+        self.ended: RunEnded | None = info.ended
+        self.overview = read_overview(file, info)
+        self.records: Sequence[TokenRecord] = StoredRecords(file, info, self.overview, on_damage)
+        """One a token; the last one may have been in flight when the run ended."""
+        self._file = file
+
+    @property
+    def depth(self) -> int:
+        """L, the number of decoder layers."""
+        return self.info.started.model.depth
+
+    @property
+    def emitted_count(self) -> int:
+        """How many tokens were emitted."""
+        return len(self.overview)
+
+    @property
+    def emitted(self) -> Sequence[TokenRecord]:
+        """The records of the emitted tokens."""
+        return self.records[: self.emitted_count]
+
+    @property
+    def exit_layers(self) -> IntArray:
+        """Shape [emitted tokens], layers run, 1…L."""
+        return self.overview.exit_layers
+
+    @property
+    def text_bytes(self) -> bytes:
+        """The generated text, without control tokens."""
+        return self.overview.text_bytes
+
+    @property
+    def events(self) -> Iterator[Event]:
+        """The run's events once more, in the order they came.
+
+        Raises:
+            UserError: some cannot be read.
+        """
+        yield self.info.started
+        for token in range(self.emitted_count + 1):
+            yield from (
+                event for event in read_stretch(self._file, self.info, token) if not isinstance(event, RunEnded)
+            )
+        yield self.info.ended
+
+
+def read_overview(file: SessionFile, info: RunInfo) -> Overview:
+    """The columns of a run.
+
+    Raises:
+        UserError: they are damaged.
+    """
+    names = ", ".join(["token", "text", *NUMBERS, "states"])
+    rows = file.rows(f"SELECT {names} FROM tokens WHERE run = ? ORDER BY token", (info.number,))
+    overview = Overview(info.started.model.depth)
+    with sound(file.path):
+        tokens, texts, *numbers, states = list(zip(*rows, strict=True)) or [()] * (3 + len(NUMBERS))
+        if tokens != tuple(range(len(rows))) or not all(type(text) is bytes for text in texts):
+            raise Unfit("its tokens are not in order")
+        columns = {name: _column(name, values) for name, values in zip(NUMBERS, numbers, strict=True)}
+        overview.fill(list(texts), columns, _states(states, overview.depth))
+        _check_columns(overview, info)
+    return overview
+
+
+def _column(name: str, values: Sequence[Any]) -> Any:
+    if name == "reason":
+        if not set(values) <= _REASON_NUMBERS.keys():
+            raise Unfit("a token left for no known reason")
+        return np.array([_REASON_NUMBERS[value] for value in values], np.uint8)
+    kind = float if name == "seconds" else int
+    if not all(type(value) is kind for value in values):
+        raise Unfit(f"a token's {name} is no number")
+    return np.array(values, NUMBERS[name])
+
+
+def _states(values: Sequence[Any], depth: int) -> Any:
+    if not all(type(value) is bytes and len(value) == depth for value in values):
+        raise Unfit("a token's states are not one a layer")
+    return np.frombuffer(b"".join(values), np.uint8).reshape(len(values), depth)
+
+
+def _check_columns(overview: Overview, info: RunInfo) -> None:
+    tokens, passes, layers = np.arange(len(overview)), overview.passes, overview.exit_layers
+    steady = (passes <= tokens) & (passes >= 0) & (np.diff(passes, prepend=0) >= 0)
+    if not steady.all() or not (passes[passes] == passes).all():
+        raise Unfit("its tokens come of passes that cannot be")
+    if not ((layers >= 1) & (layers <= overview.depth)).all():
+        raise Unfit("a token left at a layer that the model does not have")
+    if not np.isfinite(overview.seconds).all() or (overview.refusals < 0).any():
+        raise Unfit("a token's time or its refusals cannot be")
+    if ((overview.token_ids < 0) | (overview.token_ids >= info.started.model.vocabulary)).any():
+        raise Unfit("a token is none of the model's vocabulary")
+
+
+def read_stretch(file: SessionFile, info: RunInfo, token: int) -> list[Event]:
+    """The events from the token before to this one, as they were packed together; [] where there are none.
+
+    Raises:
+        UserError: they are damaged.
+    """
+    place = info.number * RUN_PLACES + token
+    rows = file.rows("SELECT events FROM stretches WHERE place = ?", (place,))
+    with sound(file.path):
+        return [event for (packed,) in rows for event in unpack(packed, info.layout, info.number)]
+
+
+class StoredRecords(Sequence[TokenRecord]):
+    """The records of a stored run; those that were looked at last are kept. Any thread may use it."""
+
+    def __init__(
+        self, file: SessionFile, info: RunInfo, overview: Overview, on_damage: Callable[[UserError], None] | None
+    ) -> None:
+        self._file, self._info, self._overview, self._on_damage = file, info, overview, on_damage
+        self._count = len(overview) + info.in_flight
+        self._passes: OrderedDict[int, list[TokenRecord]] = OrderedDict()
+        """By its first token, the records of a pass; the least recently used first."""
+        self._kept = 0
+        self._lock = threading.RLock()
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> TokenRecord: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[TokenRecord]: ...
+
+    def __getitem__(self, at: int | slice) -> TokenRecord | Sequence[TokenRecord]:
+        if isinstance(at, slice):
+            return _Part(self, range(self._count)[at])
+        token = range(self._count)[at]
+        with self._lock:
+            first = int(self._overview.passes[token]) if token < len(self._overview) else token
+            return self._pass(first)[token - first]
+
+    def _pass(self, first: int) -> list[TokenRecord]:
+        if first in self._passes:
+            self._passes.move_to_end(first)
+            return self._passes[first]
+        records = self._passes[first] = self._read(first)
+        self._kept += len(records)
+        while self._kept > KEPT and len(self._passes) > 1:
+            self._kept -= len(self._passes.popitem(last=False)[1])
+        return records
+
+    def _read(self, first: int) -> list[TokenRecord]:
+        passes = self._overview.passes
+        end = int(np.searchsorted(passes, first, "right")) if first < len(passes) else self._count
+        try:
+            return self._gathered(first, end)
+        except UserError as error:
+            if self._on_damage is None:
+                raise
+            self._on_damage(error)
+            return [self._bare(token) for token in range(first, end)]
+
+    def _gathered(self, first: int, end: int) -> list[TokenRecord]:
+        """The records of the tokens first…end - 1. What is told of them later stands in the stretch after theirs."""
+        info, book = self._info, RecordBook(self._info.started.model.depth, first)
+        place = info.number * RUN_PLACES
+        query = "SELECT events FROM stretches WHERE place BETWEEN ? AND ? AND reach < ? ORDER BY place"
+        rows = self._file.rows(query, (place + first, place + end, end))
+        with sound(self._file.path):
+            check = RunCheck(info.started, first)
+            for event in (event for (packed,) in rows for event in unpack(packed, info.layout, info.number)):
+                if not isinstance(event, RunStarted | PrefillAdvanced | RunEnded) and first <= event.token < end:
+                    check.check(event)
+                    book.take(event)
+            wanted = [token < len(self._overview) for token in range(first, end)]
+            if [record.emitted is not None for record in book.records] != wanted:
+                raise Unfit("some of its events are missing")
+        return book.records
+
+    def _bare(self, token: int) -> TokenRecord:
+        """What the columns alone tell of a token."""
+        record, seen = TokenRecord(token, self._overview.depth), self._overview
+        if token < len(seen):
+            record.layers_run = int(seen.exit_layers[token])
+            record.emitted = TokenEmitted(
+                run=self._info.number,
+                token=token,
+                token_id=int(seen.token_ids[token]),
+                token_bytes=seen.texts[token],
+                special=bool(seen.special[token]),
+                exit_layer=record.layers_run,
+                reason=REASONS[seen.reasons[token]],
+                times=StageTimes(total=float(seen.seconds[token])),
+            )
+        return record
+
+
+class _Part(Sequence[TokenRecord]):
+    """Some of the records, in their order, read when they are asked for."""
+
+    def __init__(self, records: StoredRecords, tokens: range) -> None:
+        self._records, self._tokens = records, tokens
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    @overload
+    def __getitem__(self, at: int) -> TokenRecord: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[TokenRecord]: ...
+
+    def __getitem__(self, at: int | slice) -> TokenRecord | Sequence[TokenRecord]:
+        tokens = self._tokens[at]
+        return _Part(self._records, tokens) if isinstance(tokens, range) else self._records[tokens]
+
+
+_REASON_NUMBERS = {reason.value: number for number, reason in enumerate(REASONS)}
