@@ -239,11 +239,12 @@ def candidate_curves(trace: ReadableTrace, token: int) -> CandidateCurves | None
         emitted_candidate=int(matches[0]) if len(matches) else -1,
         exit_layer=emitted.exit_layer if emitted else 0,
         early=bool(emitted and emitted.exit_layer < record.depth),
-        audit=_audit_curves(record.audit) if record.audit else None,
+        audit=audit_curves(record.audit) if record.audit else None,
     )
 
 
-def _audit_curves(audit: Audited) -> AuditCurves:
+def audit_curves(audit: Audited) -> AuditCurves:
+    """What an audit knows of a token's candidates."""
     logits = audit.candidate_logits
     powers = np.exp(logits - logits.max(-1, keepdims=True))
     return AuditCurves(powers / powers.sum(-1, keepdims=True), audit.candidate_probabilities, audit.scores)

@@ -14,10 +14,11 @@ from core.analysis.tree_counts import TreeCounts, tree_counts
 from core.analysis.tree_figure import TreeFigure, TreeNodes, TreePaths, Walk
 from core.config import RunSettings
 from core.trace.events import FloatArray, IntArray, TreeDrafted, TreeVerified, WalkEnd
-from core.trace.trace import Trace, TreePass
+from core.trace.reading import ReadableTrace
+from core.trace.trace import TreePass
 
 
-def tree_figure(trace: Trace, token: int) -> TreeFigure | None:
+def tree_figure(trace: ReadableTrace, token: int) -> TreeFigure | None:
     """The tree that a token came from; None where its pass had none or nothing is known of it."""
     tree = trace.records[token].tree if 0 <= token < len(trace.records) else None
     if tree is None or trace.started is None:
@@ -165,7 +166,7 @@ def _final_walk(tree: TreePass, bonus: str) -> Walk:
     return Walk(tree.accepted.exit_layer - 1, nodes, texts, unknown, WalkEnd.VERIFIED, -1)
 
 
-def _bonus(trace: Trace, tree: TreePass) -> str:
+def _bonus(trace: ReadableTrace, tree: TreePass) -> str:
     """The bonus token's text; a run may have ended before it could be emitted."""
     accepted = tree.accepted
     if accepted is None:
