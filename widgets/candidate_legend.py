@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -43,6 +44,8 @@ class CandidateLegend(QWidget):
         super().__init__(parent)
         self._entries: tuple[Entry, ...] = ()
         self._theme = DARK
+        self._types: dict[bool, tuple[QFont, QFontMetricsF]] = {}
+        """By boldness: the font and its measures, kept because every new token asks for them a dozen times."""
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Candidates")
 
@@ -77,13 +80,20 @@ class CandidateLegend(QWidget):
         return 1 if len(self._entries) * _LEAST <= width or len(self._entries) < 3 else 2
 
     def _row_height(self) -> int:
-        return round(QFontMetricsF(self._font(True)).height()) + 4
+        return round(self._type(True)[1].height()) + 4
 
-    def _font(self, bold: bool) -> QFont:
-        font = QFont(self.font())
-        font.setPointSizeF(font.pointSizeF() * SMALL)
-        font.setBold(bold)
-        return font
+    def _type(self, bold: bool) -> tuple[QFont, QFontMetricsF]:
+        if bold not in self._types:
+            font = QFont(self.font())
+            font.setPointSizeF(font.pointSizeF() * SMALL)
+            font.setBold(bold)
+            self._types[bold] = font, QFontMetricsF(font)
+        return self._types[bold]
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() is QEvent.Type.FontChange:
+            self._types.clear()
+        super().changeEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if not self._entries:
@@ -114,7 +124,7 @@ class CandidateLegend(QWidget):
         return [min(w, most) for w in wanted]
 
     def _wanted(self, entry: Entry) -> float:
-        metrics = QFontMetricsF(self._font(entry.emitted))
+        metrics = self._type(entry.emitted)[1]
         return _SAMPLE + 6 + metrics.horizontalAdvance(f"{entry.text}  {entry.probability:.0%}") + _GAP + 2
 
     def _paint_entry(self, painter: QPainter, index: int, entry: Entry, room: QRectF) -> None:
@@ -125,8 +135,7 @@ class CandidateLegend(QWidget):
         painter.drawLine(QPointF(room.left() + 1, middle), QPointF(room.left() + _SAMPLE, middle))
         paint_marker(painter, marker, QPointF(room.left() + _SAMPLE / 2, middle), 7, colour)
         share = f"  {entry.probability:.0%}"
-        font = self._font(entry.emitted)
-        metrics = QFontMetricsF(font)
+        font, metrics = self._type(entry.emitted)
         free = room.width() - _SAMPLE - 6 - _GAP - metrics.horizontalAdvance(share)
         text = metrics.elidedText(entry.text, Qt.TextElideMode.ElideRight, max(free, 12.0) + 4)
         painter.setFont(font)
@@ -140,18 +149,24 @@ class CandidateLegend(QWidget):
 
 def paint_marker(painter: QPainter, marker: str, at: QPointF, size: float, colour: QColor) -> None:
     """One of the markers of `STYLES`."""
+    painter.fillPath(_shape(marker, size).translated(at), colour)
+
+
+@cache
+def _shape(marker: str, size: float) -> QPainterPath:
+    """A marker around the origin; a plot paints dozens at once, in two sizes each."""
     half = size / 2
     path = QPainterPath()
     if marker == "o":
-        path.addEllipse(at, half, half)
+        path.addEllipse(QPointF(0, 0), half, half)
     elif marker == "s":
-        path.addRect(at.x() - half * 0.9, at.y() - half * 0.9, size * 0.9, size * 0.9)
+        path.addRect(-half * 0.9, -half * 0.9, size * 0.9, size * 0.9)
     else:
         corners = _DIAMOND if marker == "d" else _TRIANGLE
-        path.moveTo(at + QPointF(*corners[-1]) * half)
+        path.moveTo(QPointF(*corners[-1]) * half)
         for corner in corners:
-            path.lineTo(at + QPointF(*corner) * half)
-    painter.fillPath(path, colour)
+            path.lineTo(QPointF(*corner) * half)
+    return path
 
 
 _TRIANGLE = ((-1.05, 0.9), (1.05, 0.9), (0, -1.1))

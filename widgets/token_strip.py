@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from core.analysis.summaries import Outcome, TokenChips
 from widgets.chip_painter import ChipPainter, ChipState
+from widgets.chip_words import outcome_words
 from widgets.painting import painting
 from widgets.palette import DARK, Theme
 from widgets.pass_brackets import paint_brackets, pass_words
@@ -32,14 +33,6 @@ MARGIN = 3
 GAP = 5
 ROW_GAP = 7
 IN_FLIGHT_TEXT = "…"
-
-_OUTCOME_WORDS = {
-    Outcome.PREFILL: "from prefill, always full depth",
-    Outcome.EARLY_EXIT: "early exit",
-    Outcome.FULL_DEPTH: "full depth, no exit proposed",
-    Outcome.REFUSED: "full depth",
-    Outcome.WRONG_EXIT: "wrong exit",
-}
 
 
 class TokenStrip(QAbstractScrollArea):
@@ -145,13 +138,12 @@ class TokenStrip(QAbstractScrollArea):
         """What hovering over a token tells."""
         if token >= len(self._texts):
             return f"token {token + 1} · in flight · {self._in_flight or 0} of {self._depth} layers run"
-        refused, outcome = self._refusals[token], Outcome(self._outcomes[token])
+        outcome = Outcome(self._outcomes[token])
         told = self._notes(token) if self._notes and outcome is Outcome.WRONG_EXIT else ""
         parts = [
             f"token {token + 1} ‘{self._texts[token]}’",
             f"exit layer {self._exit_layers[token]} of {self._depth}",
-            ": ".join(filter(None, [_OUTCOME_WORDS[outcome], told])),
-            f"{refused} proposed exit{'' if refused == 1 else 's'} refused" if refused else "",
+            outcome_words(outcome, self._refusals[token], told),
             pass_words(self._passes, token),
         ]
         return " · ".join(filter(None, parts))
@@ -185,10 +177,17 @@ class TokenStrip(QAbstractScrollArea):
             widths.append(self._chip.width(IN_FLIGHT_TEXT, self._depth))
         self._flow.replace(first, widths)
         self._update_scroll_bar(follow)
-        last = len(self._flow) - 1
         # From the token before on: its pass may go on now, and its bracket with it.
-        top = self._rect(min(max(first - 1, 0), last)).top() - MARGIN if last >= 0 else 0
-        self.viewport().update(self.viewport().rect().adjusted(0, max(top, 0), 0, 0))
+        self._repaint_from(min(max(first - 1, 0), len(self._flow) - 1))
+
+    def _repaint_from(self, box: int) -> None:
+        """Paint a chip and all after it again, everything where there is none: those before it have not moved."""
+        area = self.viewport().rect()
+        if box >= 0:
+            chip = self._rect(box).adjusted(-MARGIN, -MARGIN, 0, MARGIN)
+            self.viewport().update(chip.x(), chip.y(), area.width(), chip.height())
+            area.setTop(max(0, chip.bottom() + 1))
+        self.viewport().update(area)
 
     def _repaint(self, *boxes: int | None) -> None:
         """Paint these chips again, their focus rings included, and no others."""

@@ -296,6 +296,20 @@ def test_that_moving_the_selection_paints_two_chips_only(
     assert painted <= {8, 9, 10, 11}
 
 
+def test_that_a_new_token_leaves_the_chips_before_it_in_its_row_alone(
+    strip: TokenStrip, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with qtbot.waitExposed(strip):
+        strip.set_chips(chips(words(11)))
+    QApplication.processEvents()
+    painted: set[int] = set()
+    monkeypatch.setattr(strip, "_state", lambda box, real=strip._state: painted.add(box) or real(box))
+    strip.set_chips(chips(["new"], first=11))
+    QApplication.processEvents()
+    assert 11 in painted
+    assert painted <= {9, 10, 11}  # the margins reach into a neighbour
+
+
 def test_that_a_token_chosen_before_it_is_there_comes_into_sight_with_its_run(strip: TokenStrip) -> None:
     strip.set_selection(Selection(3))
     strip.set_chips(chips(words(500)))

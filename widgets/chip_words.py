@@ -1,0 +1,20 @@
+"""A chip of the token strip in words, for the hover and the screen reader."""
+
+from __future__ import annotations
+
+from core.analysis.summaries import Outcome
+
+_OUTCOME_WORDS = {
+    Outcome.PREFILL: "from prefill, always full depth",
+    Outcome.EARLY_EXIT: "early exit",
+    Outcome.FULL_DEPTH: "full depth, no exit proposed",
+    Outcome.REFUSED: "full depth",
+    Outcome.WRONG_EXIT: "wrong exit",
+}
+
+
+def outcome_words(outcome: Outcome, refused: int, note: str = "") -> str:
+    """How a token's pass ended; `note` names the two tokens of a wrong exit."""
+    ended = ": ".join(filter(None, [_OUTCOME_WORDS[outcome], note]))
+    exits = f"{refused} proposed exit{'' if refused == 1 else 's'} refused" if refused else ""
+    return " · ".join(filter(None, [ended, exits]))
