@@ -15,16 +15,18 @@ from torch import Tensor
 
 from core.config import is_text
 from core.context import Context
+from core.drafting.growth import growth_of
 from core.errors import UserError
 from core.exits.parts import TrainedParts
-from core.exits.policies import PolicyFailed, make_policy, offline_set
+from core.exits.policies import PolicyFailed, offline_set
 from core.exits.requirements import check_parts
 from core.model.loading import LoadedModel
 from core.run_state import Pass, RunRequest, RunState, Stopped
 from core.sampling import BadNumbers
-from core.single_pass import SinglePass
+from core.single_pass import make_single_pass
 from core.stopwatch import Clock
 from core.trace.events import EndReason, Event, ExitReason, PrefillAdvanced, RunEnded, RunStarted
+from core.tree_pass import make_tree_pass
 from core.version import version
 
 __all__ = ["Decoding", "RunRequest", "encode_prompt"]
@@ -44,11 +46,12 @@ class Decoding:
         settings.check_against(model.config.depth)
         check_parts(settings, parts, model.info.name)
         self._prompt_ids = encode_prompt(model, request.prompt, settings.chat_template)
-        policy = make_policy(settings, model.config.depth, parts)
+        growth = growth_of(settings.tree, model.config) if settings.tree.on else None
         capacity = min(model.config.context, len(self._prompt_ids) + settings.max_new_tokens)
-        self.context = Context(model.decoder, capacity, settings.kv_policy)
+        self.context = Context(model.decoder, capacity, settings.kv_policy, growth.slots if growth else 0)
         self._state = RunState(model, parts, request, self.context, stop, clock)
-        self._pass: Pass = SinglePass(self._state, policy)
+        self._state.ids += self._prompt_ids
+        self._pass: Pass = make_tree_pass(self._state, growth) if growth else make_single_pass(self._state)
 
     def events(self) -> Iterator[Event]:
         """The run, from `RunStarted` to `RunEnded`; what the consumer takes is counted as recording."""
@@ -89,9 +92,8 @@ class Decoding:
         state = self._state
         if state.newest in state.tokenizer.end_ids:
             return EndReason.END_OF_TEXT, "The model ended its text."
-        for stop in state.settings.stop:
-            if stop.encode() in state.text:
-                return EndReason.STOP_STRING, f"The text holds the stop string {stop!r}."
+        if (stop := state.stop_in(state.text)) is not None:
+            return EndReason.STOP_STRING, f"The text holds the stop string {stop!r}."
         if state.emitted >= state.settings.max_new_tokens:
             return EndReason.MAX_NEW_TOKENS, f"The limit of {_tokens(state.emitted, 'new ')} was reached."
         if self.context.length >= state.model.config.context:

@@ -91,6 +91,8 @@ class RunState:
         self.emitted = 0
         """How many tokens have been emitted: the number of the next one."""
         self.text = b""
+        self.ids: list[int] = []
+        """All tokens, the prompt's and those emitted."""
 
     def check_stop(self) -> None:
         """Raises `Stopped` once the stop event is set."""
@@ -114,9 +116,24 @@ class RunState:
         """Add a token to what the run has emitted."""
         token, text, special = self.emitted, self.tokenizer.token_bytes(token_id), self.tokenizer.is_special(token_id)
         self.newest = token_id
+        self.ids.append(token_id)
         self.emitted += 1
         self.text += b"" if special else text
         return TokenEmitted(self.run, token, token_id, text, special, exit_layer, reason, self.watch.lap())
+
+    def stop_in(self, text: bytes) -> str | None:
+        """The first of the run's stop strings that a text holds."""
+        return next((stop for stop in self.settings.stop if stop.encode() in text), None)
+
+    def room_for(self, token_ids: Sequence[int]) -> int:
+        """How many of these tokens the run may still emit: until its limit, or a stop string."""
+        most = min(len(token_ids), self.settings.max_new_tokens - self.emitted)
+        text = self.text
+        for count, token_id in enumerate(token_ids[:most], 1):
+            text += b"" if self.tokenizer.is_special(token_id) else self.tokenizer.token_bytes(token_id)
+            if self.stop_in(text) is not None:
+                return count
+        return most
 
     def schedule_event(self, schedule: Schedule) -> ScheduleChosen:
         """A pass's active set, told for the next token."""

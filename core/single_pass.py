@@ -16,13 +16,18 @@ from core.auditing import audited
 from core.config import CANDIDATES, Record
 from core.drafting.chain import ChainDrafter
 from core.drafting.head import Draft
-from core.exits.policies import ExitPolicy, PassView
+from core.exits.policies import ExitPolicy, PassView, make_policy
 from core.exits.scheduling import Schedule
 from core.run_state import RunState
 from core.sampling import Choice
 from core.trace.events import DraftProposed, Event, ExitReason, KVUpdated, LayerRun, Verified
 
 NAN = float("nan")
+
+
+def make_single_pass(state: RunState) -> SinglePass:
+    """The pass that the run's settings ask for. Raises `UserError` where the user's own policy cannot be used."""
+    return SinglePass(state, make_policy(state.settings, state.decoder.config.depth, state.parts))
 
 
 class SinglePass:

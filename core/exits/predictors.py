@@ -59,6 +59,15 @@ class PredictorBank:
         np.maximum(hidden, 0.0, out=hidden)
         return _sigmoid(float(hidden @ self.w2[layer]) + float(self.b2[layer]))
 
+    def score_rows(self, layer: int, features: FloatArray) -> FloatArray:
+        """The same for many rows of features, shape [n, 3k], in one call. Shape [n]."""
+        hidden = features @ self.w1[layer]
+        hidden += self.b1[layer]
+        np.maximum(hidden, 0.0, out=hidden)
+        scores = hidden @ self.w2[layer] + self.b2[layer]
+        # Halved, tanh is the sigmoid that overflows nowhere.
+        return (0.5 * np.tanh(0.5 * scores) + 0.5).astype(np.float32)
+
 
 def _sigmoid(x: float) -> float:
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
