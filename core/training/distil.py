@@ -15,6 +15,9 @@ from torch import Tensor
 
 ROWS = 512
 """Rows whose logits are held at once."""
+LEAST = -60.0
+"""Logits so far below the highest count as this: what they stand for is nothing, and its products would be subnormal
+numbers, with which a CPU computes many times more slowly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ def distil(predicted: Tensor, places: Tensor, probabilities: Tensor, columns: Co
         logits = torch.addmm(columns.offset, block, columns.weight.T)
         picked = logits.gather(1, at)
         highest = logits.amax(1, keepdim=True)
-        q = logits.sub_(highest).exp_()
+        q = logits.sub_(highest).clamp_min_(LEAST).exp_()
         mass = q.sum(1, keepdim=True)
         log_q = picked - highest - mass.log()
         losses.append((torch.special.xlogy(share, share) - share * log_q).sum(1))
