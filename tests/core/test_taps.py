@@ -10,14 +10,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.config import CANDIDATES, Policy, RunSettings
+from core.config import CANDIDATES, Policy, RunSettings, TreeSettings
 from core.decoding import RunRequest
 from core.drafting.head import DraftHead
 from core.drafting.taps import tap_layers, with_taps
 from core.engine import Engine
 from core.exits.parts import TrainedParts
 from core.model.loading import LoadedModel
-from core.trace.events import DraftProposed, TokenEmitted
+from core.trace.events import DraftProposed, TokenEmitted, TreeDrafted
 from core.trace.trace import Trace
 from tests.core.training_setup import teacher_forced, tiny_model
 from tests.engines import parts_that_always_propose
@@ -79,6 +79,21 @@ def test_that_a_run_drafts_from_the_lower_layers_of_every_position(
     assert (min(exits) <= max(parts.drafter.taps)) == (bias > 0)
     expected = candidates(parts.drafter, ids, teacher_forced(model, ids), exits)
     np.testing.assert_array_equal(drafts, np.array(expected)[len(prompt) - 1 :])
+
+
+@torch.no_grad()
+def test_that_a_tree_grows_from_the_lower_layers_of_the_nodes_that_were_accepted(model: LoadedModel) -> None:
+    parts = tapped_parts(model)
+    settings = RunSettings(policy=Policy.DENSE, max_new_tokens=60, tree=TreeSettings(shape="4-1", ngrams=True))
+    trace = Trace.of(Engine(model, parts).run(RunRequest("the sea", settings), threading.Event()))
+    prompt = model.tokenizer.encode_chat("the sea")
+    ids = [*prompt, *(event.token_id for event in trace.events if isinstance(event, TokenEmitted))]
+    expected = candidates(parts.drafter, ids, teacher_forced(model, ids), [DEPTH] * (len(ids) - 1))
+    trees = [event for event in trace.events if isinstance(event, TreeDrafted)]
+    assert 0 < len(trees) < 59
+    for tree in trees:
+        drafted = tree.node_ids[(tree.parents == 0) & ~tree.from_ngram]
+        assert set(drafted) <= set(expected[len(prompt) + tree.token - 2])
 
 
 def test_that_the_state_of_an_exit_stands_in_for_taps_above_it() -> None:
