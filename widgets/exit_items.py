@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
@@ -70,11 +72,12 @@ class Bars(PixelItem):
         width, height = (round(v * pixels.ratio) for v in (pixels.area.width(), pixels.area.height()))
         means, inside = self._columns(width, pixels)
         level = np.clip(np.round(means), 0, self._depth).astype(int)
-        tops = np.round((pixels.y(means) - pixels.area.top()) * pixels.ratio)
+        tops = np.round((pixels.y(means) - pixels.area.top()) * pixels.ratio).astype(int)
         tops = np.where(inside, tops, height)
-        rows = np.arange(height)[:, None]
-        cells = np.where(rows >= tops, self._colours[level], np.uint32(0))
-        cells = np.where((rows >= tops) & (rows < tops + _CAP * pixels.ratio), self._caps[level], cells)
+        cells = np.where(np.arange(height)[:, None] >= tops, self._colours[level], np.uint32(0))
+        for row in range(math.ceil(_CAP * pixels.ratio)):  # a few thin rows: cheaper than asking every pixel
+            at = np.flatnonzero((tops + row >= 0) & (tops + row < height))
+            cells[tops[at] + row, at] = self._caps[level[at]]
         self._cells = np.ascontiguousarray(cells, np.uint32)  # the image reads from this memory
         image = QImage(self._cells.data, width, height, 4 * width, QImage.Format.Format_ARGB32_Premultiplied)
         image.setDevicePixelRatio(pixels.ratio)
