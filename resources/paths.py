@@ -6,6 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 ICONS = ROOT / "icons"
+PROMPTS = ROOT / "prompts"
+"""JSON Lines files, written for this program: what `train` and `evaluate` take where no others are named."""
 
 
 def icon_file(name: str) -> Path:

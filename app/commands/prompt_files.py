@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import UserError
+from resources.paths import PROMPTS
 
 if TYPE_CHECKING:
     from core.training.prompts import Split
@@ -24,6 +26,40 @@ class FilePrompt:
     text: str
     category: str
     """The file's name where the line gives none, as in training."""
+
+
+def add_prompts(parser: argparse.ArgumentParser) -> None:
+    """`--prompts`."""
+    parser.add_argument(
+        "--prompts",
+        metavar="FILE",
+        nargs="+",
+        type=Path,
+        help="JSON Lines with a `prompt` and perhaps a `category` in each line, or plain text with a prompt a line "
+        "(default: the prompts that come with the program)",
+    )
+
+
+def given(arguments: argparse.Namespace) -> list[Path]:
+    """The files that the flag names, or the program's own.
+
+    Raises:
+        UserError: there are none.
+    """
+    files = arguments.prompts or sorted(PROMPTS.glob("*.jsonl"))
+    if not files:
+        raise UserError("This copy of the program came without prompts; name files with --prompts.")
+    return list(files)
+
+
+def learned_from(card: Mapping[str, Any]) -> Callable[[str], bool]:
+    """Whether trained parts with this card were made from a prompt's text."""
+    from core.training.texts import text_hash
+
+    data = card.get("data")
+    listed = data.get("learned_from") if isinstance(data, dict) else None
+    known = frozenset(listed) if isinstance(listed, list) else frozenset()
+    return lambda text: text_hash(text) in known
 
 
 def read_prompts(paths: Sequence[Path]) -> list[FilePrompt]:

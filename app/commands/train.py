@@ -1,11 +1,12 @@
-"""`specee-viewer train`: make the drafter, the predictors and the offline profile for a model."""
+"""`specee-viewer train`: make what SpecEE needs for a model, in stages that can be interrupted and taken up again."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from app.commands import console, options
+from app.commands import console, options, prompt_files
+from app.commands.training_lines import watched
 from core.training.options import Stage, TrainOptions
 
 
@@ -14,18 +15,12 @@ def add_parser(commands: options.Commands) -> None:
     parser = commands.add_parser(
         "train",
         help="train what SpecEE needs for a model",
-        description="Train a model's drafter and exit predictors, and measure where its tokens exit.",
+        description="Train a model's drafter, low-rank head, exit lens and exit predictors, measure where its tokens "
+        "exit, and choose an operating point. Ctrl-C keeps what is done; --resume goes on from there.",
     )
     parser.set_defaults(action=train)
     options.add_model(parser)
-    parser.add_argument(
-        "--prompts",
-        metavar="FILE",
-        nargs="+",
-        type=Path,
-        required=True,
-        help="JSON Lines files with a `prompt` in each line",
-    )
+    prompt_files.add_prompts(parser)
     parser.add_argument("--out", metavar="DIR", type=Path, help="where the parts go (default: your user data folder)")
     parser.add_argument(
         "--budget",
@@ -43,7 +38,7 @@ def add_parser(commands: options.Commands) -> None:
         type=options.one_of("stage", Stage),
         metavar=options.braces(Stage),
         default=Stage.ALL.value,
-        help="run only this step (default: %(default)s)",
+        help="run only this step, on what earlier ones left (default: %(default)s)",
     )
 
 
@@ -57,14 +52,14 @@ def train(arguments: argparse.Namespace) -> int:
 
     wanted = TrainOptions(
         model=arguments.model,
-        prompts=tuple(arguments.prompts),
+        prompts=tuple(prompt_files.given(arguments)),
         out=arguments.out,
         budget_minutes=arguments.budget,
         seed=arguments.seed,
         resume=arguments.resume,
         stage=Stage(arguments.stage),
     )
-    with console.interruptible() as cancel, console.progress() as report:
+    with console.interruptible() as cancel, watched() as report:
         folder = run_recipe(wanted, report, cancel)
     print(folder)
     return 0

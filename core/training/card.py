@@ -20,6 +20,7 @@ from core.training.examples import CONTEXT, read_examples
 from core.training.options import TrainOptions
 from core.training.prompts import WRITTEN, Prompt, Use, digest
 from core.training.quality import DrafterQuality, draft_ranks
+from core.training.texts import text_hash
 from core.version import version
 
 Facts = Mapping[str, Any]
@@ -39,7 +40,7 @@ def make_card(options: TrainOptions, answers: Answers, head: DraftHead, facts: M
         "lens": dict(facts["lens"]),
         "predictors": predictors_card(predictors),
         "profile": {name: value for name, value in facts["profile"].items() if name not in ("layers", "done")},
-        "frontier": plain["frontier"],
+        "frontier": [point for about in predictors.values() for point in about["frontier"]],
         "recommended_threshold": plain["recommended_threshold"],
         "tune": {name: value for name, value in tuned.items() if name != "recommended"},
         "adainfer": dict(facts["adainfer"]),
@@ -61,11 +62,6 @@ def predictors_card(facts: Facts) -> dict[str, Any]:
         **{name: value for name, value in plain.items() if name not in ("frontier", "recommended_threshold")},
     }
     return about | ({Lens.TUNED.value: facts[Lens.TUNED.value]} if Lens.TUNED.value in facts else {})
-
-
-def text_hash(text: str) -> str:
-    """What a card keeps of a prompt, 16 hex digits: enough to know it again, not to read it."""
-    return hashlib.sha256(text.strip().encode()).hexdigest()[:16]
 
 
 def versions() -> dict[str, str]:

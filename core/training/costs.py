@@ -41,13 +41,18 @@ class HeadTimes:
         return self.slim / self.full
 
     @property
+    def other(self) -> float:
+        """Everything in the pass but its drafting heads."""
+        return DEPTH * self.draft_layers + self.target
+
+    @property
     def kappa(self) -> float:
         """κ, the time of everything else in a pass over that of its full drafting heads."""
-        return (DEPTH * self.draft_layers + self.target) / (DEPTH * self.full)
+        return self.other / (DEPTH * self.full)
 
 
 @torch.inference_mode()
-def head_times(head: DraftHead, slim: SlimHead) -> HeadTimes:
+def head_times(head: DraftHead, slim: SlimHead, rounds: int = ROUNDS) -> HeadTimes:
     """Measured now."""
     decoder, hidden = head.decoder, head.decoder.config.hidden
     state, chain = torch.randn(1, hidden).to(decoder.dtype), min(DEPTH + 1, decoder.config.context)
@@ -61,7 +66,8 @@ def head_times(head: DraftHead, slim: SlimHead) -> HeadTimes:
             "slim": lambda: slim.logits(state),
             "draft_layers": lambda: head.run(token, feature, rows, own),
             "target": lambda: _target(decoder, cache, context, chain),
-        }
+        },
+        rounds,
     )
     return HeadTimes(**found)
 

@@ -125,7 +125,7 @@ def _train(ground: Ground, lens: Lens) -> dict[str, Any]:
         "layers_agree": [round(float(share), 4) for share in test.agrees.mean(0)],
         "candidates_hold_the_final_token": round(float(test.listed.mean()), 4),
         "quality": tables,
-        "frontier": [one.values() for one in points],
+        "frontier": [one.values() | {"lens": lens.value} for one in points],
         "recommended_threshold": recommended(points).threshold,
         "tune_auc": layer_auc(bank, tune),
     }
@@ -154,6 +154,8 @@ class _Trial:
             arrays = {key: torch.from_numpy(array) for key, array in after.arrays().items()}
             work.save_tensors(Stage.PREDICTORS, file, arrays)
             work.save_json(Stage.PREDICTORS, facts, quality)
+            area = float(np.mean(layer_auc(after, self.tune)))
+            self.ground.report(Progress(f"Trained predictors for {label}: ROC-AUC {area:.3f} on tune prompts"))
         return _load_bank(work, file), quality
 
     def _fit(self, label: str, seconds: float) -> TorchBank:

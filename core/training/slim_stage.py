@@ -155,6 +155,8 @@ class _Slim:
             slim, _ = self._trained(rank, BRIEF, Timer(0.0, seconds / len(offered)))
             rows.append({"rank": rank, **self._judge.figures(slim.logits, self._judge.tune), **self._times(slim)})
             rows[-1] |= _verdict(rows[-1])
+            words = f"rank {rank} keeps {rows[-1]['rho_tau']:.1%} of the acceptance on tune prompts"
+            self._report(Progress(f"Trying heads: {words}", len(rows), len(offered), "ranks"))
         self._work.save_json(Stage.HEAD, "sweep.json", {"ranks": rows})
         return rows
 

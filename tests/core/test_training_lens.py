@@ -121,15 +121,15 @@ def test_that_an_interrupted_stage_goes_on_with_the_layers_that_are_left(tmp_pat
     options, stop = TrainOptions("", (tmp_path,), budget_minutes=0.01), threading.Event()
 
     def tell(progress: Progress) -> None:
-        if work.files(Stage.LENS, "layer-002-*.json") and "layer 2 " in progress.message:
+        if work.files(Stage.LENS, "layer-002-*.json") and "layer 2, " in progress.message:
             stop.set()
 
     with pytest.raises(Cancelled):
         train_lens(model.decoder, answers, options, work, tell, stop)
     seen: list[str] = []
     lens = train_lens(model.decoder, answers, options, work, lambda progress: seen.append(progress.message), None)
-    assert not any("layer 3 " in message for message in seen)
-    assert any("layer 1 " in message for message in seen)
+    assert not any("layer 3, " in message for message in seen)
+    assert any("layer 1, " in message for message in seen)
     assert lens.layers == model.config.depth - 1
     facts = lens_facts(work)
     assert len(facts["layers"]) == lens.layers
