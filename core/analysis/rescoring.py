@@ -58,15 +58,4 @@ class Rescorer:
         assert bank is not None
         local = columns.local[tokens, layer]
         variation = local - np.where(previous[:, None] < 0, np.float32(0), columns.local[tokens, previous])
-        return score_rows(bank, layer, np.concatenate([columns.logits[tokens, layer], local, variation], 1))
-
-
-def score_rows(bank: PredictorBank, layer: int, features: FloatArray) -> FloatArray:
-    """One layer's predictor on many rows. Shapes [n, 3k] to [n]."""
-    hidden = features @ bank.w1[layer]
-    hidden += bank.b1[layer]
-    np.maximum(hidden, 0.0, out=hidden)
-    logits = hidden @ bank.w2[layer] + bank.b2[layer]
-    powers = np.exp(-np.abs(logits))
-    shares: FloatArray = np.where(logits >= 0, 1.0, powers) / (1.0 + powers)
-    return shares
+        return bank.score_rows(layer, np.concatenate([columns.logits[tokens, layer], local, variation], 1))

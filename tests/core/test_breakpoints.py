@@ -47,7 +47,7 @@ from tests.core.handmade import (
     verified,
 )
 from tests.core.recordings import Recorder, audit_settings
-from tests.trees import TreePlan, tree_trace
+from tests.tree_passes import TreePlan, tree_trace
 
 EVERY: tuple[Condition, ...] = (
     ExitAtMost(4),

@@ -15,7 +15,7 @@ from core.trace.events import RunStarted
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, audited, emitted, started, trace_of, verified
 from tests.core.recordings import Recorder, audit_settings
-from tests.trees import TreePlan, tree_trace
+from tests.tree_passes import TreePlan, tree_trace
 
 
 def text(*tokens: str, exits: tuple[int, ...] = (), opening: RunStarted | None = None) -> Trace:

@@ -13,7 +13,7 @@ from core.trace.events import KVUpdated, StageTimes
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, emitted, started, trace_of, verified
 from tests.core.recordings import Recorder, audit_settings
-from tests.trees import TreePlan, tree_trace
+from tests.tree_passes import TreePlan, tree_trace
 
 LAYER, HEAD, DRAFT, PREDICTOR = 0.001, 0.005, 0.002, 0.003
 

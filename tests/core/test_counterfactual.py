@@ -8,7 +8,7 @@ from core.analysis.counterfactual import Said, counterfactual
 from core.config import KVPolicy, Policy, Record, RunSettings
 from tests.core.handmade import DEPTH, audited, draft, emitted, layers_up_to, schedule, started, trace_of
 from tests.core.recordings import Recorder, audit_settings
-from tests.trees import TreePlan, tree_trace
+from tests.tree_passes import TreePlan, tree_trace
 
 
 def test_that_each_layer_is_held_against_the_full_depth_token() -> None:

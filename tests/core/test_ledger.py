@@ -26,7 +26,7 @@ from tests.core.handmade import (
     verified,
 )
 from tests.core.recordings import Recorder, audit_settings
-from tests.trees import TreePlan, tree_trace
+from tests.tree_passes import TreePlan, tree_trace
 
 GATE = 0.3
 """Above the margin of 0.25 that every layer of `handmade.audited` has."""
