@@ -46,8 +46,10 @@ class DockHost(QMainWindow):
         self.splitDockWidget(docks["exits"], docks["candidates"], VERTICAL)
         self.splitDockWidget(docks["exits"], docks["scheduler"], HORIZONTAL)
         self.splitDockWidget(docks["candidates"], docks["why"], HORIZONTAL)
+        self.tabifyDockWidget(docks["candidates"], docks["tree"])
         for dock in docks.values():
             dock.show()
+        docks["candidates"].raise_()
         self._untouched = True
         self._share()
 

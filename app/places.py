@@ -22,8 +22,11 @@ TOKENS = Place("tokens", "Tokens", "panel-tokens", "Ctrl+3", "Every token, colou
 EXITS = Place("exits", "Exit layers", "panel-exits", "Ctrl+4", "Exit layers over tokens, with their running mean")
 SCHEDULER = Place("scheduler", "Scheduler", "panel-scheduler", "Ctrl+5", "Which layers were watched for each token")
 CURVES = Place("candidates", "Candidates", "panel-candidates", "Ctrl+6", "Candidates’ probabilities over layers")
+TREE = Place(
+    "tree", "Token tree", "panel-tree", "Ctrl+8", "The tree of the selected token’s pass, and its hyper-tokens"
+)
 WHY = Place("why", "Why", "panel-why", "Ctrl+7", "Why the selected token left where it did, in words")
 
-VIEWS = (TOKENS, EXITS, SCHEDULER, CURVES, WHY)
+VIEWS = (TOKENS, EXITS, SCHEDULER, CURVES, TREE, WHY)
 """The panels that show the run."""
 PLACES = (PROMPT, SETTINGS, *VIEWS)

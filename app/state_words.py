@@ -26,6 +26,7 @@ PURPOSE = {
     "exits": "One bar a token: how many layers it ran",
     "scheduler": "One column a token: the layers that were watched, and the one it left at",
     "candidates": "How the candidates’ probabilities shift from layer to layer",
+    "tree": "The token tree that a pass ran, its hyper-tokens, and what was accepted of it",
     "why": "Why the selected token left where it did, in words",
 }
 """By panel: what will stand there."""

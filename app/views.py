@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal
 
 from app.figures import Figures
 from app.panel import Panel
-from app.places import CURVES, EXITS, SCHEDULER, TOKENS, VIEWS, WHY, Place
+from app.places import CURVES, EXITS, SCHEDULER, TOKENS, TREE, VIEWS, WHY, Place
+from app.title_words import short_quote, token_words, unbroken, why_no_draft
+from app.tree_panel import draw_tree, touches
 from core.analysis.audit_words import wrong_exit
-from core.analysis.summaries import candidate_curves, is_wrong, online_sources, scheduler_map, token_chips, visible
+from core.analysis.summaries import (
+    CandidateCurves,
+    candidate_curves,
+    online_sources,
+    scheduler_map,
+    token_chips,
+)
+from core.analysis.tree_curves import node_curves
 from core.analysis.why import why
 from core.config import Policy, Record
 from core.trace.trace import TokenRecord, Trace
 from widgets.exit_chart import ExitChart
 from widgets.palette import DARK, Theme
-from widgets.probability_curves import NO_TOKEN, PREFILL, ProbabilityCurvesView
+from widgets.probability_curves import NO_TOKEN, ProbabilityCurvesView
 from widgets.scheduler_map import SchedulerMapView
 from widgets.selection import Selection
 from widgets.throttle import Throttle
 from widgets.token_strip import TokenStrip
+from widgets.tree_view import TreeView
 from widgets.why_view import WhyView
 
-View = TokenStrip | ExitChart | SchedulerMapView | ProbabilityCurvesView | WhyView
-
-LONGEST = 14
-"""Characters of a token that a title bar has room for."""
+Marked = TokenStrip | ExitChart | SchedulerMapView | ProbabilityCurvesView | TreeView
+View = Marked | WhyView
 
 DENSE = "A dense run watches no layers.\nChoose a SpecEE policy to see the scheduler at work."
 
 
 class Views(QObject):
-    """Five panels on one trace and one selection. Nothing can be shown before `build` has come to its end."""
+    """Six panels on one trace and one selection. Nothing can be shown before `build` has come to its end."""
 
     selected = Signal(object)
     """The `Selection` that a view asks for."""
@@ -50,8 +57,12 @@ class Views(QObject):
         self._theme: Theme = DARK
         self._audited = False
         """Whether the run is recorded in audit depth: only then can exits be known to be wrong."""
+        self._treed = False
+        """Whether the run decodes token trees."""
         self._pending: dict[str, int] = {}
         """By panel: the first token that it has not drawn yet."""
+        self._behind: set[str] = set()
+        """Panels that were last told to be out of sight; one behind others is not hidden to Qt."""
         self._figures_from = 0
         self._throttle = Throttle(self)
         self._draw: dict[str, Callable[[int], None]] = {}
@@ -71,18 +82,23 @@ class Views(QObject):
         self.curves = ProbabilityCurvesView()
         self._add(CURVES, self.curves, self._draw_curves)
         yield
+        self.tree = TreeView()
+        self._add(TREE, self.tree, self._draw_tree)
+        yield
         self.why = WhyView()
         self._add(WHY, self.why, self._draw_why)
         yield
+        self.panels[TREE.key].add_action(self.tree.table_action)
         self.panels[WHY.key].add_action(self.why.copy_action)
         self.scheduler.set_sources(self._source)
         for noted in (self.tokens, self.exits, self.scheduler):
             noted.set_notes(self._note)
-        self._marked: dict[str, TokenStrip | ExitChart | SchedulerMapView | ProbabilityCurvesView] = {
+        self._marked: dict[str, Marked] = {
             TOKENS.key: self.tokens,
             EXITS.key: self.exits,
             SCHEDULER.key: self.scheduler,
             CURVES.key: self.curves,
+            TREE.key: self.tree,
         }
         """The views that mark the selection."""
         for view in self._marked.values():
@@ -95,7 +111,7 @@ class Views(QObject):
             self._replace(trace)
             self.show_selection(selection, gently=trace is not None)
             first = 0
-        self._follow_depth(trace)
+        self._follow_kind(trace)
         for key in self.panels:
             self._ask(key, first)
         self._figures_from = min(first, self._figures_from)
@@ -113,8 +129,8 @@ class Views(QObject):
                 self._ask(key, self._count())
             else:
                 view.set_selection(selection)
-        self._ask(CURVES.key, selection.token or 0)
-        self._ask(WHY.key, selection.token or 0)
+        for key in (CURVES.key, TREE.key, WHY.key):
+            self._ask(key, selection.token or 0)
 
     def set_empty(self, sentences: dict[str, str] | None) -> None:
         """Show a sentence in place of each view; None shows the views, each in its turn: all of them fill a frame."""
@@ -130,20 +146,32 @@ class Views(QObject):
         """Repaint views and legends."""
         self._theme = theme
         self._show_legends()
-        for view in (self.tokens, self.exits, self.scheduler, self.curves, self.why):
+        for view in (*self._marked.values(), self.why):
             view.apply_theme(theme)
 
-    def _follow_depth(self, trace: Trace | None) -> None:
-        """Name wrong exits in the legends only where they can be known, so that live ones stay short."""
-        audited = bool(trace and trace.started and trace.started.settings.record is Record.AUDIT)
-        if audited is not self._audited:
-            self._audited = audited
-            self._show_legends()
+    def _follow_kind(self, trace: Trace | None) -> None:
+        """Name wrong exits and passes in the legends only where they can be known, so that other ones stay short."""
+        settings = trace.started.settings if trace and trace.started else None
+        kind = bool(settings and settings.record is Record.AUDIT), bool(settings and settings.tree.on)
+        if kind == (self._audited, self._treed):
+            return
+        if kind[1] is not self._treed:
+            self._bring_forward(TREE if kind[1] else CURVES)
+        self._audited, self._treed = kind
+        self._show_legends()
+
+    def _bring_forward(self, place: Place) -> None:
+        """Of panels behind each other, show the one that has something to show now."""
+        if not self.panels[place.key].isFloating():
+            self.panels[place.key].raise_()
 
     def _show_legends(self) -> None:
-        for key, view in ((TOKENS.key, self.tokens), (EXITS.key, self.exits), (SCHEDULER.key, self.scheduler)):
-            self.panels[key].set_subtitle(_unbroken(view.legend_html(self._theme, self._audited)))
-        self._ask(CURVES.key, self._selection.token or 0)
+        tokens = self.tokens.legend_html(self._theme, self._audited, self._treed)
+        self.panels[TOKENS.key].set_subtitle(unbroken(tokens))
+        for key, view in ((EXITS.key, self.exits), (SCHEDULER.key, self.scheduler)):
+            self.panels[key].set_subtitle(unbroken(view.legend_html(self._theme, self._audited)))
+        for key in (CURVES.key, TREE.key):
+            self._ask(key, self._selection.token or 0)
 
     def flush(self) -> None:
         """Draw now what is waiting."""
@@ -154,26 +182,26 @@ class Views(QObject):
         view.apply_theme(self._theme)
         panel = self.panels[place.key]
         panel.set_view(view)
-        panel.visibilityChanged.connect(self._catch_up)
+        panel.visibilityChanged.connect(partial(self._see, place.key))
         self._draw[place.key] = draw
 
     def _replace(self, trace: Trace | None) -> None:
         self._trace = trace
         self._update_figures()
         self.why.clear()
-        for key in (CURVES.key, WHY.key):
+        for key in (CURVES.key, TREE.key, WHY.key):
             self.panels[key].set_subtitle("")
         if trace is None:  # another trace is drawn from its start, each view in its turn; clearing all takes a frame
-            for view in (self.tokens, self.exits, self.scheduler, self.curves):
+            for view in self._marked.values():
                 view.clear()
 
     def _ask(self, key: str, first: int) -> None:
         self._pending[key] = min(first, self._pending.get(key, first))
-        if not self.panels[key].isHidden():
+        if self._is_in_sight(key):
             self._throttle.request(key, lambda: self._paint(key))
 
     def _paint(self, key: str) -> None:
-        if self.panels[key].isHidden():
+        if not self._is_in_sight(key):
             return  # it was closed after it had asked; it catches up once it is shown
         first = self._pending.pop(key, None)
         if first is not None and self._trace is not None and self._trace.started is not None:
@@ -181,11 +209,15 @@ class Views(QObject):
             if key in self._marked:
                 self._marked[key].set_selection(self._selection)
 
-    @Slot()
-    def _catch_up(self) -> None:
-        """Draw what a panel missed while it was hidden."""
-        for key, first in list(self._pending.items()):
-            self._ask(key, first)
+    def _is_in_sight(self, key: str) -> bool:
+        """Whether the panel is neither closed nor behind another one."""
+        return key not in self._behind and not self.panels[key].isHidden()
+
+    def _see(self, key: str, visible: bool) -> None:
+        """Draw what a panel missed while it was out of sight."""
+        (self._behind.discard if visible else self._behind.add)(key)
+        if visible and key in self._pending:
+            self._ask(key, self._pending[key])
 
     def _tell_figures(self) -> None:
         self._update_figures()
@@ -218,9 +250,33 @@ class Views(QObject):
             panel.set_subtitle("")
             return
         if record.token >= first:
-            self.curves.set_curves(candidate_curves(self._trace, record.token), _why_no_draft(self._trace, record))
-            legend = _unbroken(self.curves.legend_html(self._theme, record.audit is not None))
-            panel.set_subtitle(_token_words(record) + (f" &nbsp;{legend}" if record.draft else ""))
+            self.curves.set_curves(self._curves_of(record), why_no_draft(self._trace, record))
+            legend = unbroken(self.curves.legend_html(self._theme, record.audit is not None))
+            panel.set_subtitle(self._curve_words(record) + (f" &nbsp;{legend}" if self.curves.curves else ""))
+
+    def _curves_of(self, record: TokenRecord) -> CandidateCurves | None:
+        """Of a tree's pass, the selected node's candidates; without one those that the token was one of."""
+        assert self._trace is not None
+        if record.tree is None:
+            return candidate_curves(self._trace, record.token)
+        return node_curves(self._trace, record.token, self._node_of(record))
+
+    def _curve_words(self, record: TokenRecord) -> str:
+        node = self._node_of(record)
+        if record.tree is None or node is None:
+            return token_words(record)
+        return f"after {short_quote(record.tree.drafted.node_bytes[node])}"
+
+    def _node_of(self, record: TokenRecord) -> int | None:
+        """The selected node, if this token's tree has it."""
+        node = self._selection.node
+        known = record.tree is not None and node is not None and node < len(record.tree.drafted.parents)
+        return node if known else None
+
+    def _draw_tree(self, first: int) -> None:
+        record = self._record()
+        if self._trace is not None and (record is None or touches(record, first)):
+            draw_tree(self.tree, self.panels[TREE.key], self._trace, record, self._theme)
 
     def _draw_why(self, first: int) -> None:
         if self._trace is None:
@@ -228,7 +284,7 @@ class Views(QObject):
         layer = self._selection.layer
         self.why.set_text(why(self._trace, self._selection.token, layer))
         record = self._record()
-        words = _token_words(record) if record else ""
+        words = token_words(record) if record else ""
         self.panels[WHY.key].set_subtitle(words + (f" · layer {layer + 1}" if record and layer is not None else ""))
 
     def _nothing_to_show(self, key: str) -> str | None:
@@ -256,31 +312,3 @@ class Views(QObject):
         radius = self._trace.started.settings.scheduler.radius
         sources = online_sources(self._trace.records[token], layer, radius)
         return ", ".join(f"token {at + 1} left at {exit_layer}" for at, exit_layer in sources)
-
-
-def _unbroken(legend: str) -> str:
-    """A legend that never wraps between a sign and its word."""
-    return legend.replace("</span> ", "</span>\u00a0")
-
-
-def _why_no_draft(trace: Trace, record: TokenRecord) -> str:
-    policy = trace.started.settings.policy if trace.started else Policy.DENSE
-    if not policy.needs_parts:
-        return f"No draft: the {policy.value} policy looks at no candidates."
-    return PREFILL if record.token == 0 else "Nothing has been drafted for this token yet."
-
-
-def _token_words(record: TokenRecord) -> str:
-    if record.emitted is None:
-        return f"token {record.token + 1} · in flight"
-    words = f"token {record.token + 1} {_quoted(record.emitted.token_bytes, record.emitted.special)}"
-    if record.audit is not None and is_wrong(record):
-        words += f" ≠ {_quoted(record.audit.token_bytes[-1])}"
-    return words
-
-
-def _quoted(token_bytes: bytes, special: bool = False) -> str:
-    """A token in a title bar: what is too long for one is cut."""
-    text = visible(token_bytes, special)
-    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-    return f"‘{html.escape(text)}’".replace(" ", "\u00a0")

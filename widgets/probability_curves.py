@@ -155,7 +155,7 @@ class ProbabilityCurvesView(PlotView):
 
     def pick(self, x: float, y: float) -> Selection | None:
         layer = self._layer_at(x)
-        return None if self.curves is None or layer is None else Selection(self.curves.token, layer)
+        return None if self.curves is None or layer is None else self._chosen(layer)
 
     def step(self, key: Qt.Key) -> Selection | None:
         """Arrows go from one layer with values to the next: between them there is nothing to read."""
@@ -163,7 +163,7 @@ class ProbabilityCurvesView(PlotView):
         if self.curves is None or not layers:
             return None
         layer = _next_layer(key, layers, self.selection.layer)
-        return None if layer is None else Selection(self.curves.token, layer)
+        return None if layer is None else self._chosen(layer)
 
     def show_selection(self) -> None:
         layer = self.selection.layer
@@ -174,6 +174,12 @@ class ProbabilityCurvesView(PlotView):
     def hover(self, x: float | None, y: float | None) -> None:
         layer = None if x is None else self._layer_at(x)
         self.pointer.place(None if layer is None else layer + 1.0)
+
+    def _chosen(self, layer: int) -> Selection:
+        """This layer of the token on show; a node of its tree stays selected."""
+        assert self.curves is not None, "without curves there is nothing to choose"
+        node = self.selection.node if self.selection.token == self.curves.token else None
+        return Selection(self.curves.token, layer, node)
 
     def _layer_at(self, x: float) -> int | None:
         layer = math.floor(x - 0.5)
