@@ -8,16 +8,17 @@ hidden states that the drafter reads, the target's distribution, and of some tok
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from core.drafting.taps import tap_layers
-from core.model.decoder import MANY_ROWS, Decoder, LayerWeights, Weight, run_layer
+from core.model.decoder import Decoder, run_layer
 from core.model.kv_cache import KVCache
 from core.training.notes import TOP, Notes
+from core.training.turned import turned_layers
 
 BLOCK = 128
 """Rows whose logits are held at once."""
@@ -120,7 +121,7 @@ class Answerer:
         self._random = torch.Generator().manual_seed(seed)
         self._taps = tap_layers(config.depth)
         self._notes = Notes(rows, capacity, config.hidden, len(self._taps))
-        self._layers = _turned(decoder, rows)
+        self._layers = turned_layers(decoder, rows)
         self._read_last: dict[tuple[int, ...], tuple[dict[str, Tensor], KVCache]] = {}
 
     @torch.no_grad()
@@ -311,34 +312,3 @@ def _stacked(layers: Sequence[Tensor]) -> Tensor:
 
 def _has_answer(text: _Text) -> bool:
     return not text.job.writes and bool(text.ids)
-
-
-class _Turned:
-    """A product as weight times rows' transpose, which a CPU does sooner for a good number of float32 rows."""
-
-    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        self._weight, self._bias = weight, bias
-
-    def __call__(self, x: Tensor) -> Tensor:
-        product = (self._weight @ x.t()).t()
-        return product if self._bias is None else product + self._bias
-
-
-def _turned(decoder: Decoder, rows: int) -> list[LayerWeights]:
-    """The layers, their products the other way round where that is faster."""
-    if rows < MANY_ROWS or decoder.dtype is not torch.float32 or decoder.device.type != "cpu":
-        return list(decoder.layers)
-
-    def turn(weight: Weight, bias: Tensor | None = None) -> Weight:
-        return _Turned(weight, bias) if isinstance(weight, Tensor) else weight
-
-    return [
-        replace(
-            layer,
-            qkv=turn(layer.qkv, layer.qkv_bias),
-            out=turn(layer.out, layer.out_bias),
-            gate_up=turn(layer.gate_up),
-            down=turn(layer.down),
-        )
-        for layer in decoder.layers
-    ]
