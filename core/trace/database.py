@@ -131,7 +131,16 @@ def _check_header(path: Path) -> bool:
             f"{path} was written by a newer specee-viewer (its form is {schema}, this program reads {SCHEMA}); update "
             "specee-viewer."
         )
-    return _WAL in (header[18], header[19])
+    in_wal = _WAL in (header[18], header[19])
+    if not in_wal and path.stat().st_size < _size(header):
+        raise UserError(f"{path} was cut short, perhaps as it was copied; open another copy of it.")
+    return in_wal
+
+
+def _size(header: bytes) -> int:
+    """Bytes of the whole database, by its first page."""
+    page = int.from_bytes(header[16:18], "big")
+    return int.from_bytes(header[28:32], "big") * (2**16 if page == 1 else page)
 
 
 def _bring_to_rest(path: Path) -> None:

@@ -65,6 +65,8 @@ def from_json_value(kind: Any, value: Any) -> Any:
 def _instance(kind: type[Any], value: Any) -> Any:
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise TypeError(f"{value!r:.40} where a {kind.__name__} belongs")
+    if kind is int and not -(2**63) < value < 2**63:
+        raise ValueError(f"{value!r:.40} is too large a number")
     return value
 
 

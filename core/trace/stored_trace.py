@@ -72,10 +72,13 @@ class StoredTrace:
             UserError: some cannot be read.
         """
         yield self.info.started
+        check = RunCheck(self.info.started)
         for token in range(self.emitted_count + 1):
-            yield from (
-                event for event in read_stretch(self._file, self.info, token) if not isinstance(event, RunEnded)
-            )
+            for event in read_stretch(self._file, self.info, token):
+                if not isinstance(event, RunEnded):
+                    with sound(self._file.path):
+                        check.check(event)
+                    yield event
         yield self.info.ended
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,9 +26,12 @@ def written(path: Path, *runs: Iterable[Event]) -> Path:
 
 
 def left_open(path: Path, events: Iterable[Event]) -> Path:
-    """A session file as a killed process leaves it."""
-    writer = SessionWriter(path)
-    for event in events:
-        writer.take(event)
-    writer.abandon()
+    """A session file as a killed process leaves it, with what SQLite keeps beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        writer = SessionWriter(Path(folder) / path.name)
+        for event in events:
+            writer.take(event)
+        for name in (path.name, f"{path.name}-wal"):
+            shutil.copyfile(Path(folder) / name, path.with_name(name))
+        writer.abandon()
     return path

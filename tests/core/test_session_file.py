@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 from core.analysis import summaries
-from core.config import Policy, Record, RunSettings
+from core.config import Policy, Record, RunSettings, SchedulerSettings
+from core.engine import Engine, RunRequest
 from core.trace import packing, stored_trace
 from core.trace.events import EndReason, Event, KVUpdated, LayerRun, RunEnded, TokenEmitted
 from core.trace.marks import Mark
@@ -123,6 +125,13 @@ def test_that_the_summaries_are_those_of_the_run_in_memory(run: Any, tmp_path: P
         ours, theirs = summaries.scheduler_map(trace, first), summaries.scheduler_map(memory, first)
         np.testing.assert_array_equal(ours.states, theirs.states)
         np.testing.assert_array_equal(summaries.outcomes(trace, first), summaries.outcomes(memory, first))
+
+
+def test_that_a_run_of_a_real_engine_comes_back(eager: Engine, tmp_path: Path) -> None:
+    few = SchedulerSettings(offline_layers=2)
+    settings = RunSettings(max_new_tokens=12, record=Record.AUDIT, scheduler=few)
+    events = list(eager.run(RunRequest("the lazy dog", settings), threading.Event()))
+    assert same_events(list(stored(tmp_path / "s.specee", events).events), events)
 
 
 def test_that_an_overview_unpacks_no_token_and_a_token_only_its_own(
