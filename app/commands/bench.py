@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.commands import console, options, prompt_files, setting_flags
-from core.config import RunSettings, policy_from_text
+from app.commands import console, fitting, options, prompt_files, setting_flags
+from core.config import policy_from_text
 from core.progress import Progress
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def add_parser(commands: options.Commands) -> None:
         help="JSON Lines with a `prompt` in each line, or plain text with a prompt a line (default: six of ours)",
     )
     _add_amounts(parser)
-    setting_flags.add_threshold(parser)
+    setting_flags.add_point(parser)
     parser.add_argument(
         "--also",
         metavar="POLICY",
@@ -118,14 +117,19 @@ def prompts_of(arguments: argparse.Namespace) -> list[str]:
 
 def _bench_engine(arguments: argparse.Namespace) -> int:
     start, prompts = time.perf_counter(), prompts_of(arguments)
-    settings = RunSettings(threshold=arguments.threshold)
-    also = [dataclasses.replace(settings, **policy) for policy in arguments.also or ()]
+    settings = setting_flags.point_from(arguments)
+    also = [fitting.with_policy(settings, policy) for policy in arguments.also or ()]
     from app.commands import bench_field, bench_report, bench_table
     from app.commands.bench_contest import contest
 
     with console.interruptible() as cancel, console.progress() as report:
         found = bench_field.gather(
-            lambda dtype: _open(arguments, dtype, report, cancel), arguments.dtype, settings, also, report
+            lambda dtype: _open(arguments, dtype, report, cancel),
+            arguments.dtype,
+            settings,
+            also,
+            lambda chosen, card: setting_flags.fill_in(chosen, arguments, card),
+            report,
         )
         plan = _plan(found, prompts, arguments, start, report, cancel)
         turns = contest(found.contenders, prompts, plan, time.perf_counter, report, cancel)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from app.commands import fitting
 from app.commands.bench_contest import GENERATE, Contender, Label
@@ -27,6 +27,8 @@ LARGEST_COPY = 4 << 30
 
 Open = Callable[[str | None], Opened]
 """Loads the model in a number format; None is the machine's fastest."""
+FillIn = Callable[[RunSettings, Mapping[str, Any]], RunSettings]
+"""Settings with what the card of trained parts recommends where nothing was given."""
 
 
 @dataclass(slots=True)
@@ -57,7 +59,9 @@ class Field:
         self.absent[label] = why
 
 
-def gather(open_as: Open, dtype: str | None, base: RunSettings, also: Sequence[RunSettings], report: Report) -> Field:
+def gather(
+    open_as: Open, dtype: str | None, base: RunSettings, also: Sequence[RunSettings], fill_in: FillIn, report: Report
+) -> Field:
     """Load all models and line up the contenders.
 
     Args:
@@ -65,6 +69,7 @@ def gather(open_as: Open, dtype: str | None, base: RunSettings, also: Sequence[R
         dtype: the number format of the main rows; None is the machine's fastest.
         base: settings that all of ours share; their policy is replaced.
         also: further policies to run.
+        fill_in: fits settings to the trained parts that were found.
         report: told what is being loaded.
 
     Raises:
@@ -75,18 +80,23 @@ def gather(open_as: Open, dtype: str | None, base: RunSettings, also: Sequence[R
     depth, found = main.model.info.depth, Field(main.model)
     small = main.model.config.depth * _layer_weights(main.model) * 4 <= LARGEST_COPY
     _add_peers(found, main, small=small, report=report)
-    wanted = [dataclasses.replace(base, policy=policy) for policy in POLICIES] + list(also)
+    card = main.parts.card if main.parts else {}
+
+    def fit(settings: RunSettings) -> RunSettings:
+        return fitting.shrink(fill_in(settings, card), depth)
+
+    wanted = [fitting.with_policy(base, {"policy": policy}) for policy in POLICIES] + list(also)
     for settings in wanted:
-        fitted = fitting.shrink(settings, depth)
+        fitted = fit(settings)
         fitted.check_against(depth)
         _add_ours(found, main, fitted)
     if not small:
         return found
-    dense = dataclasses.replace(base, policy=Policy.DENSE)
-    filled = dataclasses.replace(base, policy=Policy.SPECEE_T1T2, kv_policy=KVPolicy.PROPAGATE)
+    dense = fitting.with_policy(base, {"policy": Policy.DENSE})
+    filled = fitting.with_policy(base, {"policy": Policy.SPECEE_T1T2, "kv_policy": KVPolicy.PROPAGATE})
     # The first is held against generate's tokens; the second is for one token at a time, and pays for no catching up.
     _add_format(found, open_as, main, DType.FLOAT32, [dense], [Keep.OFF])
-    _add_format(found, open_as, main, DType.NATIVE, [dense, fitting.shrink(filled, depth)], list(Keep))
+    _add_format(found, open_as, main, DType.NATIVE, [dense, fit(filled)], list(Keep))
     return found
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
-from app.commands import console, options, prompt_files, setting_flags
+from app.commands import console, model_card, options, prompt_files, setting_flags
+from app.commands.figure_words import CURVE, shown
 from core.errors import UserError
 from core.training.prompts import Split
 
@@ -17,19 +19,14 @@ if TYPE_CHECKING:
 
     from app.commands.opening import Opened
     from app.commands.prompt_files import FilePrompt
-    from core.analysis.evaluation import Figures, Sample
+    from core.analysis.digest import Digest
+    from core.analysis.evaluation import Figures
     from core.config import RunSettings
     from core.progress import Report
 
 MAX_NEW_TOKENS = 64
 EVERY = "all"
 SPLITS = (*(split.value for split in Split), EVERY)
-SHARES = {
-    *("agreement", "agreement_dense", "exit_precision", "exit_share", "refusal_rate", "scheduler_hit_rate"),
-    *("scheduler_chance", "predictor_time_share", "drafter_top1", "drafter_top4", "predictor_accuracy"),
-    "shortlist_miss_rate",
-}
-"""Figures that people read in per cent."""
 
 
 def add_parser(commands: options.Commands) -> None:
@@ -42,21 +39,14 @@ def add_parser(commands: options.Commands) -> None:
         "not measured is null, or – in the table.",
     )
     parser.set_defaults(action=evaluate)
-    parser.add_argument(
-        "--prompts",
-        metavar="FILE",
-        nargs="+",
-        type=Path,
-        required=True,
-        help="JSON Lines with a `prompt` and perhaps a `category` in each line, or plain text with a prompt a line",
-    )
+    prompt_files.add_prompts(parser)
     parser.add_argument(
         "--split",
         type=options.one_of("split", SPLITS),
         metavar=options.braces(SPLITS),
         default=Split.TEST.value,
         help="which of the prompts to take: `train` divides the same files the same way and never looks at the test "
-        "prompts (default: %(default)s)",
+        "prompts; prompts that the parts were made from are left out of `test` and `all` (default: %(default)s)",
     )
     parser.add_argument(
         "--limit",
@@ -69,6 +59,9 @@ def add_parser(commands: options.Commands) -> None:
     setting_flags.add_settings(parser, max_new_tokens=MAX_NEW_TOKENS)
     options.add_numerics(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.add_argument(
+        "--card", metavar="FILE", type=Path, help="also write a model card of the trained parts with these figures"
+    )
 
 
 def evaluate(arguments: argparse.Namespace) -> int:
@@ -79,24 +72,53 @@ def evaluate(arguments: argparse.Namespace) -> int:
         Cancelled: Ctrl-C; nothing is printed.
     """
     settings = setting_flags.settings_from(arguments)
-    every = prompt_files.read_prompts(arguments.prompts)
+    every = prompt_files.read_prompts(prompt_files.given(arguments))
     split = None if arguments.split == EVERY else Split(arguments.split)
-    prompts = prompt_files.in_turns(prompt_files.of_split(every, split))[: arguments.limit]
+    chosen = prompt_files.of_split(every, split)
     with console.interruptible() as cancel, console.progress() as report:
         opened = _open(arguments, report, cancel)
+        if arguments.card is not None:
+            model_card.check_parts(opened)
         settings, remarks = _fit(settings, arguments, opened)
+        unseen, more = _unseen(chosen, split, opened)
+        prompts = prompt_files.in_turns(unseen)[: arguments.limit]
         _check_lengths(opened, prompts, settings)
         try:
-            samples = _run(opened, prompts, settings, report, cancel)
+            digests = _run(opened, prompts, settings, report, cancel)
         except ArithmeticError as error:  # the run ended by itself and says why
             console.complain(error)
             return 1
     if len(prompts) < len(every):
         remarks.append(f"{len(prompts)} of {len(every)} prompts were taken (--split {arguments.split}).")
-    for remark in remarks:
+    for remark in remarks + more:
         console.note(remark)
-    _print(samples, as_json=arguments.json)
+    _report(digests, arguments, opened, settings)
     return 0
+
+
+def _unseen(
+    prompts: Sequence[FilePrompt], split: Split | None, opened: Opened
+) -> tuple[Sequence[FilePrompt], list[str]]:
+    """The prompts that the parts were not made from, and what is to be said of the others.
+
+    Who asks for training or tune prompts gets them.
+
+    Raises:
+        UserError: there are no others.
+    """
+    seen = prompt_files.learned_from(opened.parts.card if opened.parts else {})
+    unseen = [prompt for prompt in prompts if not seen(prompt.text)]
+    count = len(prompts) - len(unseen)
+    if not count:
+        return prompts, []
+    if split in (Split.TRAIN, Split.TUNE):
+        return prompts, [f"The trained parts were made from {count} of these prompts, so the figures flatter them."]
+    if not unseen:
+        raise UserError(
+            "The trained parts were made from all of these prompts; give others, or take --split tune to see how well "
+            "they are known."
+        )
+    return unseen, [f"{count} prompts were left out: the trained parts were made from them."]
 
 
 def _open(arguments: argparse.Namespace, report: Report, cancel: threading.Event) -> Opened:
@@ -114,8 +136,10 @@ def _open(arguments: argparse.Namespace, report: Report, cancel: threading.Event
 
 
 def _fit(settings: RunSettings, arguments: argparse.Namespace, opened: Opened) -> tuple[RunSettings, list[str]]:
-    has_parts, info = opened.parts is not None, opened.model.info
-    fitted, runs_dense = setting_flags.fit_model(settings, arguments, depth=info.depth, has_parts=has_parts)
+    info, parts = opened.model.info, opened.parts
+    fitted, runs_dense = setting_flags.fit_model(
+        settings, arguments, depth=info.depth, has_parts=parts is not None, card=parts.card if parts else {}
+    )
     remark = f"Nothing is trained for {info.name}, so this is dense; `specee-viewer train` makes what SpecEE needs."
     return fitted, [remark] if runs_dense else []
 
@@ -133,19 +157,26 @@ def _check_lengths(opened: Opened, prompts: Sequence[FilePrompt], settings: RunS
 
 def _run(
     opened: Opened, prompts: Sequence[FilePrompt], settings: RunSettings, report: Report, cancel: threading.Event
-) -> list[Sample]:
+) -> list[Digest]:
+    from core.analysis.digest import digest
     from core.engine import Engine
     from core.evaluation import Prompt, evaluate_prompts
 
     asked = [Prompt(prompt.text, prompt.category) for prompt in prompts]
-    return list(evaluate_prompts(Engine(opened.model, opened.parts), asked, settings, report, cancel))
+    engine = Engine(opened.model, opened.parts)
+    return [digest(sample) for sample in evaluate_prompts(engine, asked, settings, report, cancel)]
 
 
-def _print(samples: Sequence[Sample], *, as_json: bool) -> None:
+def _report(digests: Sequence[Digest], arguments: argparse.Namespace, opened: Opened, settings: RunSettings) -> None:
     from core.analysis import evaluation
 
-    overall, by_category = evaluation.evaluate(samples), evaluation.evaluate_by_category(samples)
-    print(json.dumps({**overall, "by_category": by_category}) if as_json else table(overall, by_category))
+    overall, by_category = evaluation.figures_of(digests), evaluation.figures_by_category(digests)
+    if arguments.card is not None:
+        model_card.write(arguments.card, opened, settings, overall, by_category)
+    if arguments.json:
+        print(json.dumps({**overall, "by_category": by_category}))
+    else:
+        print(table(overall, by_category))
 
 
 def table(overall: Figures, by_category: dict[str, Figures]) -> str:
@@ -153,14 +184,15 @@ def table(overall: Figures, by_category: dict[str, Figures]) -> str:
     columns = {"all": overall, **(by_category if len(by_category) > 1 else {})}
     widths = {name: max(len(name), 8) + 2 for name in columns}
     lines = [f"{'':<24}" + "".join(f"{name:>{widths[name]}}" for name in columns)]
-    for figure in overall:
+    for figure in (name for name in overall if name != CURVE):
         cells = [f"{shown(figure, figures[figure]):>{widths[name]}}" for name, figures in columns.items()]
         lines.append(f"{figure.replace('_', ' '):<24}" + "".join(cells))
-    return "\n".join(lines)
+    return "\n".join([*lines, *curve_lines(overall.get(CURVE))])
 
 
-def shown(name: str, value: float | None) -> str:
-    """One figure for people."""
-    if value is None:
-        return "–"
-    return f"{100 * value:.1f} %" if name in SHARES else f"{value:.2f}"
+def curve_lines(curve: Sequence[Mapping[str, Any]] | None) -> list[str]:
+    """The online hit rate over N, in words."""
+    if not curve:
+        return []
+    points = [f"{one['window']}: {shown(CURVE, one['hit_rate'])} ({shown(CURVE, one['chance'])})" for one in curve]
+    return ["", "Scheduler hit rate over N (by chance), every predictor on", *wrap(", ".join(points), 96)]

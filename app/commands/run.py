@@ -73,10 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
     settings = dataclasses.replace(settings, record=keep.record)
     with console.interruptible() as stop:
         engine = _load(arguments, stop)
+        about = engine.summary
         settings, runs_dense = setting_flags.fit_model(
-            settings, arguments, depth=engine.summary.info.depth, has_parts=engine.summary.has_parts
+            settings, arguments, depth=about.info.depth, has_parts=about.has_parts, card=about.parts_card
         )
-        remark = f"{engine.summary.parts_problem} This run is dense." if runs_dense else None
+        remark = f"{about.parts_problem} This run is dense." if runs_dense else None
         events = engine.run(arguments.prompt, settings, 0, stop, time.perf_counter)
         with _written(arguments.out, events) as written:
             trace = _follow(written, keep, echo=not arguments.json, remark=remark)

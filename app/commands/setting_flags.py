@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.commands import fitting, options
-from core.config import KVPolicy, Policy, RunSettings, policy_from_text
+from app.form_values import FOLLOW_MODEL
+from app.profiles import PAPER, recommended
+from core.config import Head, KVPolicy, Lens, Policy, RunSettings, policy_from_text
 
 DEFAULTS = RunSettings()
+PROFILES = (FOLLOW_MODEL, PAPER)
 POLICIES = ("dense", "specee-t1", "specee-t1t2", "adainfer-svm", "adainfer-crf", "fixed:N", "oracle", "calm")
 
 
 def add_settings(parser: argparse.ArgumentParser, *, max_new_tokens: int = DEFAULTS.max_new_tokens) -> None:
     """Every setting of a run but what is recorded of it."""
     add_policy(parser)
-    add_threshold(parser)
+    add_point(parser)
     _add_scheduler(parser)
     parser.add_argument(
         "--kv-policy",
@@ -58,22 +61,61 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_threshold(parser: argparse.ArgumentParser) -> None:
-    """`--threshold`."""
+def add_point(parser: argparse.ArgumentParser) -> None:
+    """`--profile`, and what it stands for but the scheduler: threshold, lens, gate and heads.
+
+    None marks a flag that was not given, and may be the profile's.
+    """
+    parser.add_argument(
+        "--profile",
+        type=options.one_of("profile", PROFILES),
+        metavar=options.braces(PROFILES),
+        default=FOLLOW_MODEL,
+        help="where SpecEE's settings come from that are not given: what the trained parts recommend, or the paper's "
+        f"values, threshold {DEFAULTS.threshold:g}, no lens, no gate, full heads (default: %(default)s)",
+    )
     parser.add_argument(
         "--threshold",
         type=options.number("threshold"),
         metavar="P",
-        default=DEFAULTS.threshold,
         help="SpecEE proposes an exit where the predictor's score is above this, and CALM leaves where the likeliest "
-        "token's probability is (default: %(default)s)",
+        f"token's probability is (default: the profile's, {DEFAULTS.threshold:g} for CALM)",
     )
+    parser.add_argument(
+        "--lens",
+        type=options.one_of("lens", Lens),
+        metavar=options.braces(Lens),
+        help="how the head sees a layer's state: as it is, or through a correction trained for the layer "
+        "(default: the profile's)",
+    )
+    parser.add_argument(
+        "--gate",
+        type=options.number("margin gate"),
+        metavar="P",
+        help="refuse exits whose token leads the next best by less than this probability; 0 refuses none "
+        "(default: the profile's)",
+    )
+    _add_heads(parser)
+
+
+def _add_heads(parser: argparse.ArgumentParser) -> None:
+    for flag, what, text in (
+        ("--check", "check", "what checks an exit: the full LM head, or exact logits on the low-rank head's best 64"),
+        ("--draft-head", "draft head", "the LM head that the drafter proposes through, the full or the low-rank one"),
+    ):
+        parser.add_argument(
+            flag,
+            type=options.one_of(what, Head),
+            metavar=options.braces(Head),
+            help=f"{text} (default: the profile's)",
+        )
 
 
 def _add_scheduler(parser: argparse.ArgumentParser) -> None:
     def number_of(flag: str, what: str, default: int, text: str) -> None:
         # None marks a flag that was not given: only then may a default shrink to fit a shallow model.
-        parser.add_argument(flag, metavar="N", type=options.whole(what), help=f"{text} (default: {default})")
+        told = f"{text} (default: the profile's; the paper's is {default})"
+        parser.add_argument(flag, metavar="N", type=options.whole(what), help=told)
 
     scheduler = DEFAULTS.scheduler
     number_of("--window", "window N", scheduler.window, "N, how many past exits the scheduler remembers")
@@ -81,7 +123,9 @@ def _add_scheduler(parser: argparse.ArgumentParser) -> None:
     number_of(
         "--offline-layers", "number of offline layers M", scheduler.offline_layers, "M, layers that are always active"
     )
-    parser.add_argument("--distinct", action="store_true", help="count equal exits among the past ones once")
+    parser.add_argument(
+        "--distinct", action="store_true", default=None, help="count equal exits among the past ones once"
+    )
 
 
 def _add_sampling(parser: argparse.ArgumentParser) -> None:
@@ -110,17 +154,16 @@ def _add_sampling(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_from(arguments: argparse.Namespace) -> RunSettings:
-    """The settings that the flags of `add_settings` ask for.
+    """The settings that the flags of `add_settings` ask for; what was not given is the paper's.
 
     Raises:
         UserError: a value is out of range, or two do not go together.
     """
-    scheduler = _given(arguments, ("window", "radius", "offline_layers"))
     sampling = {name: getattr(arguments, name) for name in ("temperature", "top_p", "seed")}
-    return RunSettings(
+    return dataclasses.replace(
+        point_from(arguments),
         **(arguments.policy or {"policy": DEFAULTS.policy}),
-        threshold=arguments.threshold,
-        scheduler=dataclasses.replace(DEFAULTS.scheduler, distinct=arguments.distinct, **scheduler),
+        scheduler=dataclasses.replace(DEFAULTS.scheduler, **_given(arguments, SCHEDULER)),
         kv_policy=KVPolicy(arguments.kv_policy),
         max_new_tokens=arguments.max_new_tokens,
         chat_template=not arguments.no_chat_template,
@@ -129,16 +172,55 @@ def settings_from(arguments: argparse.Namespace) -> RunSettings:
     )
 
 
+def point_from(arguments: argparse.Namespace) -> RunSettings:
+    """The settings that the flags of `add_point` ask for; everything else is its default.
+
+    Raises:
+        UserError: a value is out of range.
+    """
+    given = _given(arguments, tuple(_READ))
+    return dataclasses.replace(DEFAULTS, **{name: _READ[name](value) for name, value in given.items()})
+
+
+_READ: dict[str, Any] = {"threshold": float, "lens": Lens, "gate": float, "check": Head, "draft_head": Head}
+SCHEDULER = ("window", "radius", "offline_layers", "distinct")
+
+
 def _given(arguments: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
-    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    return {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
+
+
+def fill_in(settings: RunSettings, arguments: argparse.Namespace, card: Mapping[str, Any]) -> RunSettings:
+    """The settings with what the trained parts of this card recommend wherever no flag was given.
+
+    The paper's values stay with the profile "paper", where nothing is recommended, and for policies without
+    predictors, for which the recommendation was not made.
+    """
+    point = recommended(card)
+    if arguments.profile == PAPER or point is None or not settings.policy.needs_parts:
+        return settings
+    given = set(_given(arguments, tuple(_READ)))
+    own = {name: value for name, value in point.values().items() if name not in given}
+    own["scheduler"] = dataclasses.replace(point.scheduler, **_given(arguments, SCHEDULER))
+    if "threshold" in given:
+        own["layer_thresholds"] = ()
+    if settings.sampling.temperature > 0 and "check" not in given:
+        own["check"] = Head.FULL  # a shortlist is for greedy decoding
+    return dataclasses.replace(settings, **own)
 
 
 def fit_model(
-    settings: RunSettings, arguments: argparse.Namespace, *, depth: int, has_parts: bool
+    settings: RunSettings,
+    arguments: argparse.Namespace,
+    *,
+    depth: int,
+    has_parts: bool,
+    card: Mapping[str, Any],
 ) -> tuple[RunSettings, bool]:
-    """Let defaults fit the model: M and r shrink to a shallow one, and without trained parts the policy is dense.
+    """Let defaults fit the model and its trained parts, whose card this is.
 
-    What was given must fit as it is.
+    What the parts recommend takes the place of the paper's values, M and r shrink to a shallow model, and without
+    trained parts the policy is dense. What was given must fit as it is.
 
     Returns:
         The settings, and whether the policy became dense.
@@ -147,7 +229,7 @@ def fit_model(
         UserError: what was given does not fit.
     """
     not_given = [name for name in fitting.DEPTH_BOUND if getattr(arguments, name) is None]
-    fitted = fitting.shrink(settings, depth, not_given)
+    fitted = fitting.shrink(fill_in(settings, arguments, card), depth, not_given)
     fitted.check_against(depth)
     runs_dense = arguments.policy is None and not has_parts
     return (dataclasses.replace(fitted, policy=Policy.DENSE) if runs_dense else fitted), runs_dense
