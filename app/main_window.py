@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QScrollArea
 
 from app import layout
 from app.actions import ALL, HELP, MODEL, RUN, SELECT, THEMES, Actions
+from app.forms import named
 from app.help import about_dialog, keys_dialog
 from app.icons import app_icon
 from app.panel import Panel
@@ -197,7 +198,8 @@ class MainWindow(QMainWindow):
 
 
 def _scrolled(form: SettingsPanel) -> QScrollArea:
-    area = QScrollArea()
+    area = named(QScrollArea(), "Engine settings", "")
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its inputs take the focus, and it brings them into sight
     area.setWidget(form)
     area.setWidgetResizable(True)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

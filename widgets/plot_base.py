@@ -50,7 +50,8 @@ class PlotView(QWidget):
 
     def _build(self, captions: tuple[str, str], ticks: tuple[Ticks, Ticks]) -> None:
         self.canvas = pg.GraphicsView(self)
-        self.canvas.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for part in (self.canvas, self.canvas.viewport()):  # the plot takes the keys, as a whole
+            part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.canvas.viewport().installEventFilter(self)
         self.view = pg.ViewBox(enableMenu=False)
         self.x_axis = TextAxis("bottom", captions[0], ticks[0])
