@@ -16,7 +16,7 @@ from core.trace.growing import Growing
 from core.trace.overview import UNKNOWN, Overview
 from core.trace.reading import ReadableTrace
 
-_LAYERS, _SECONDS, _ACTIVE, _SCHEDULES, _AUDITED, _AGREEING, _CHECKS, _MISSES = range(8)
+_LAYERS, _SECONDS, _ACTIVE, _SCHEDULES, _AUDITED, _AGREEING, _PASSES, _CHECKS, _MISSES = range(9)
 """Columns of the running sums."""
 MOST_READ = 512
 """Records read at once for what no column holds; a long run that is opened goes without."""
@@ -29,7 +29,7 @@ class Figures:
         self._trace: ReadableTrace | None = None
         self._exit_layers, self._outcomes = Growing(np.int64), Growing(np.uint8)
         self._means = Growing(np.float32)
-        self._sums = Growing(np.float64, (8,))
+        self._sums = Growing(np.float64, (9,))
         """Sums over the tokens so far, by column, so that a tail can be taken back."""
 
     def update(self, trace: ReadableTrace | None, first: int) -> None:
@@ -40,7 +40,7 @@ class Figures:
         seen = trace.overview if trace else Overview(0)
         self._exit_layers.replace(first, seen.exit_layers[first:])
         self._outcomes.replace(first, outcomes(trace, first) if trace else [])
-        before = self._sums.values[first - 1] if first else np.zeros(8)
+        before = self._sums.values[first - 1] if first else np.zeros(9)
         amounts = np.concatenate([_amounts(seen, first), _shortlist(trace, first, len(seen))], 1)
         self._sums.replace(first, before + np.cumsum(amounts, 0))
         reach = max(first - RUNNING_MEAN, 0)
@@ -67,6 +67,12 @@ class Figures:
         """Share of the audited tokens after the first that full depth gives too; None where nothing was audited."""
         audited = self._after_first(_AUDITED)
         return self._after_first(_AGREEING) / audited if audited else None
+
+    @property
+    def acceptance_length(self) -> float | None:
+        """τ: tokens after the first a target pass; None where the run decodes no trees."""
+        started, passes = self._trace.started if self._trace else None, self._after_first(_PASSES)
+        return (self.count - 1) / passes if started and started.settings.tree.on and passes else None
 
     @property
     def active_layers_mean(self) -> float | None:
@@ -97,7 +103,7 @@ class Figures:
 
 
 def _amounts(seen: Overview, first: int) -> NDArray[np.float64]:
-    """What each emitted token from `first` on adds to the sums. Shape [n, 6]."""
+    """What each emitted token from `first` on adds to the sums. Shape [n, 7]."""
     active, audited = seen.active_layers[first:], seen.audited[first:]
     scheduled = active != UNKNOWN
     agreeing = audited & ~seen.wrong[first:]
@@ -108,6 +114,7 @@ def _amounts(seen: Overview, first: int) -> NDArray[np.float64]:
         scheduled,
         audited,
         agreeing,
+        seen.passes[first:] == np.arange(first, len(seen)),
     )
     return np.stack(columns, 1).astype(np.float64)
 

@@ -43,6 +43,7 @@ class StatusLine(QStatusBar):
             "Share of the checks whose shortlist lacked the layer's own token (audited runs with the shortlist check)"
         )
         self.active = self._label("Mean number of layers whose predictor was active")
+        self.accepted = self._label("Acceptance length τ: tokens emitted a target pass (runs with token trees)")
         self.progress = ProgressLine()
         self.progress.cancel.setStyleSheet("padding: 0 10px; min-height: 0")
         self.addWidget(self.progress)
@@ -68,6 +69,7 @@ class StatusLine(QStatusBar):
         _show(self.agreement, _amount(figures.agreement, "agreement {:.1%}"))
         _show(self.missed, _amount(figures.shortlist_miss_rate, "shortlist missed {:.1%}"))
         _show(self.active, _amount(figures.active_layers_mean, "{:.1f} layers watched"))
+        _show(self.accepted, _amount(figures.acceptance_length, "τ {:.2f}"))
 
     def show_state(self, state: RunState, detail: str = "") -> None:
         """Say what is going on, in one word and, where there is more, a few."""

@@ -31,7 +31,7 @@ from widgets.tree_words import node_words, path_text
 
 ROOMY_FROM = 0.8
 """Zoom below which boxes of one line read better than smaller ones of two."""
-READABLE, MOST_FIT = 0.68, 1.15
+READABLE, MOST_FIT = 0.6, 1.15
 """Between these the whole tree is made to fit; a larger one is scrolled, until the user asks to see all of it."""
 LEAST, MOST = 0.3, 4.0
 STEP = 1.2

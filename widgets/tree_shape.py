@@ -122,7 +122,7 @@ class TreeShape:
         said = said_beyond(figure)
         widths += [max(fonts.width(text, note, 1) for text, note in texts) for texts in said.values()]
         parents = [*nodes.parents.tolist(), *said]
-        gaps = (26.0, 4.0) if fonts.compact else (34.0, 8.0)
+        gaps = (22.0, 4.0) if fonts.compact else (32.0, 8.0)
         placed = lay_out(parents, widths, [fonts.height] * len(parents), *gaps)
         columns = zip(placed.left, placed.top, placed.width, placed.height, strict=True)
         rects = [QRectF(*map(float, box)) for box in columns]

@@ -187,6 +187,14 @@ def active_layers_mean(trace: ReadableTrace) -> float | None:
     return float(sizes.mean()) if len(sizes) else None
 
 
+def acceptance_length(trace: ReadableTrace) -> float | None:
+    """τ: tokens a target pass over those after the first (`specee.md` §0); None where the run decodes no trees."""
+    if trace.started is None or not trace.started.settings.tree.on or trace.emitted_count < 2:
+        return None
+    passes = trace.overview.passes[1:]
+    return len(passes) / int((np.diff(passes, prepend=-1) != 0).sum())
+
+
 def agreement(trace: ReadableTrace) -> float | None:
     """Share of the tokens after the first that equal their own pass finished to full depth (`specee.md` §0); None
     where the run was not audited."""

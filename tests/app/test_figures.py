@@ -15,6 +15,7 @@ from core.config import Head, Policy, RunSettings
 from core.trace.events import Audited, Event, Verified
 from core.trace.trace import Trace
 from tests.fakes import fake_run_events
+from tests.tree_passes import TreePlan, tree_trace
 
 
 def agree(figures: Figures, trace: Trace) -> None:
@@ -22,6 +23,7 @@ def agree(figures: Figures, trace: Trace) -> None:
     assert figures.mean_exit_layer == pytest.approx(summaries.mean_exit_layer(trace))
     assert figures.tokens_per_second == pytest.approx(summaries.tokens_per_second(trace))
     assert figures.agreement == pytest.approx(summaries.agreement(trace))
+    assert figures.acceptance_length == pytest.approx(summaries.acceptance_length(trace))
     whole, kept = summaries.exit_series(trace), figures.exit_series()
     np.testing.assert_array_equal(kept.exit_layers, whole.exit_layers)
     np.testing.assert_array_equal(kept.outcomes, whole.outcomes)
@@ -50,6 +52,21 @@ def test_that_figures_kept_up_from_the_tail_are_those_of_the_whole_trace(
         assert figures.active_layers_mean == pytest.approx(summaries.active_layers_mean(trace))
     else:
         assert figures.active_layers_mean is None
+
+
+@given(cuts=st.lists(st.integers(0, 150), max_size=6))
+def test_that_the_acceptance_length_kept_up_from_the_tail_is_that_of_the_whole_trace(cuts: list[int]) -> None:
+    plans = (TreePlan(), TreePlan(accepted=(), bonus=" it", exit_layer=30), TreePlan(accepted=(2,), bonus=" sea"))
+    events = tree_trace(*plans).events
+    trace, figures, at = Trace(), Figures(), 0
+    for cut in (*sorted(cuts), len(events)):
+        first = trace.emitted_count
+        for event in events[at : max(at, cut)]:
+            trace.append(event)
+        at = max(at, cut)
+        figures.update(trace, first)
+        agree(figures, trace)
+    assert figures.acceptance_length == pytest.approx((4 + 1 + 2) / 3)
 
 
 def test_that_another_trace_starts_the_figures_anew_and_none_clears_them() -> None:

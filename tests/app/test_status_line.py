@@ -13,6 +13,7 @@ from core.analysis.summaries import agreement
 from core.trace.events import EndReason
 from core.trace.trace import Trace
 from tests.fakes import fake_run_events
+from tests.tree_passes import TreePlan, tree_trace
 
 
 @pytest.fixture
@@ -44,6 +45,14 @@ def test_that_agreement_is_shown_only_where_an_audit_measured_it(line: StatusLin
     share = agreement(audited)
     assert share is not None
     assert line.agreement.text() == f"agreement {share:.1%}"
+
+
+def test_that_the_acceptance_length_is_shown_only_where_trees_are_run(line: StatusLine) -> None:
+    single, trees = traced(audit=False), tree_trace(TreePlan(), TreePlan(accepted=(), bonus=" it", exit_layer=30))
+    line.show_figures(figures_of(single), single)
+    assert not line.accepted.isVisible()
+    line.show_figures(figures_of(trees), trees)
+    assert line.accepted.text() == "τ 2.50"
 
 
 def test_that_a_finished_run_shows_speed_exit_layer_and_watched_layers(line: StatusLine) -> None:
