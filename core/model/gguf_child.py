@@ -30,22 +30,34 @@ PRE_TOKENIZERS: dict[str, dict[str, Any]] = {
 
 
 ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3")
-"""GGUF's names of the families that `core.model.decoder` runs."""
+"""GGUF's names of the families that `core.model.decoder` runs and transformers reads from GGUF."""
+
+NOT_FROM_GGUF = {"smollm3": "SmolLM3"}
+"""Families that we run, but that transformers (5.24) cannot read from GGUF: name there, and ours."""
 
 
 def main(arguments: list[str]) -> int:
     source, folder = (Path(argument) for argument in arguments)
     architecture = _field(source, "general.architecture")
     if architecture not in ARCHITECTURES:
-        sys.stdout.write(
-            f"{source.name} is a model of the architecture {architecture or 'unknown'}; specee-viewer runs "
-            f"{', '.join(ARCHITECTURES[:-1])} and {ARCHITECTURES[-1]}.\n"
-        )
+        sys.stdout.write(_refusal(source.name, architecture) + "\n")
         return REFUSED
     folder.mkdir(parents=True, exist_ok=True)
     write_tokenizer(source, folder)
     write_model(source, folder)
     return 0
+
+
+def _refusal(name: str, architecture: str) -> str:
+    if architecture in NOT_FROM_GGUF:
+        return (
+            f"{name} is a {NOT_FROM_GGUF[architecture]} model, which transformers cannot read from GGUF; open its "
+            "folder with safetensors or its hub id instead."
+        )
+    return (
+        f"{name} is a model of the architecture {architecture or 'unknown'}; specee-viewer runs "
+        f"{', '.join(ARCHITECTURES[:-1])} and {ARCHITECTURES[-1]}."
+    )
 
 
 def write_tokenizer(source: Path, folder: Path) -> None:

@@ -13,7 +13,9 @@ from safetensors.torch import load_file
 
 from core.config import DEFAULT_MODEL, DType
 from core.errors import UserError
+from core.model.config import SUPPORTED
 from core.model.convert import convert_gguf
+from core.model.gguf_child import ARCHITECTURES, NOT_FROM_GGUF
 from core.model.loading import LoadedModel, load_model
 from core.model.store import ModelStore
 from core.model.tokens import load_tokenizer
@@ -106,6 +108,19 @@ def test_that_a_gguf_of_another_architecture_is_refused_by_name(original: Path, 
     with pytest.raises(UserError, match="architecture gemma; specee-viewer runs llama, mistral, qwen2 and qwen3"):
         ModelStore(tmp_path / "cache").resolve(str(tmp_path / "other.gguf"))
     assert list((tmp_path / "cache" / "models").iterdir()) == []
+
+
+def test_that_smollm3_from_gguf_is_refused_with_the_way_that_works(original: Path, tmp_path: Path) -> None:
+    write_gguf(tmp_path / "third.gguf", original, architecture="smollm3")
+    with pytest.raises(UserError, match="SmolLM3 model, which transformers cannot read from GGUF; open its folder"):
+        ModelStore(tmp_path / "cache").resolve(str(tmp_path / "third.gguf"))
+
+
+def test_that_every_family_is_read_from_gguf_or_named_as_one_that_cannot_be() -> None:
+    from transformers.integrations.ggml import GGUF_CONFIG_MAPPING
+
+    assert set(ARCHITECTURES) <= set(GGUF_CONFIG_MAPPING)
+    assert len(ARCHITECTURES) + len(NOT_FROM_GGUF) == len(SUPPORTED)
 
 
 def test_that_a_damaged_gguf_is_one_sentence_with_the_childs_words_as_details(tmp_path: Path) -> None:
