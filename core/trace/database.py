@@ -55,8 +55,12 @@ _WAL = 2
 """At places 18 and 19 of a file that is being recorded, or was when its process was killed."""
 
 
-def create(path: Path) -> sqlite3.Connection:
+def create(path: Path, *, recording: bool = True) -> sqlite3.Connection:
     """A new, empty session file, ready for one transaction a token.
+
+    Args:
+        path: where to; nothing may be there.
+        recording: False for a file that nobody looks at until it is whole, and that may be lost before.
 
     Raises:
         UserError: there is something already, or it cannot be made.
@@ -67,24 +71,26 @@ def create(path: Path) -> sqlite3.Connection:
         except FileExistsError:
             raise UserError(f"{path} is there already; choose another name.") from None
         try:
-            return _prepared(path)
+            return _prepared(path, recording)
         except BaseException:
             remove(path)
             raise
 
 
-def _prepared(path: Path) -> sqlite3.Connection:
+def _prepared(path: Path, recording: bool) -> sqlite3.Connection:
     database = _connect(path, "mode=rw")
     database.execute(f"PRAGMA page_size={PAGE_SIZE}")
+    if not recording:
+        database.execute("PRAGMA synchronous=OFF")
     database.execute("BEGIN")
     for statement in TABLES.values():
         database.execute(statement)
     database.execute(f"PRAGMA application_id={APPLICATION}")
     database.execute(f"PRAGMA user_version={SCHEMA}")
     database.execute("COMMIT")
-    # Only now, so that the file itself says what it is even where its process is killed at once.
-    database.execute("PRAGMA journal_mode=WAL")
-    database.execute("PRAGMA synchronous=NORMAL")
+    if recording:  # only now, so that the file itself says what it is even where its process is killed at once
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("PRAGMA synchronous=NORMAL")
     return database
 
 
@@ -105,7 +111,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     with explained(path):
         in_wal = _check_header(path)
         if in_wal:
-            _bring_to_rest(path)
+            bring_to_rest(path)
         database = _connect(path, _mode(path))
         try:
             _check_schema(path, database)
@@ -143,9 +149,9 @@ def _size(header: bytes) -> int:
     return int.from_bytes(header[28:32], "big") * (2**16 if page == 1 else page)
 
 
-def _bring_to_rest(path: Path) -> None:
+def bring_to_rest(path: Path) -> None:
     """Finish what a killed process had begun; where somebody still records, or nothing may be written, all stays."""
-    with suppress(sqlite3.OperationalError):
+    with suppress(sqlite3.Error):
         database = _connect(path, "mode=rw", patience=0.0)
         try:
             settle(database)

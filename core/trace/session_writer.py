@@ -6,7 +6,8 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from core.trace.events import Event, FloatArray, PrefillAdvanced, RunEnded, RunS
 from core.trace.jsonl import dumps
 from core.trace.marks import Mark
 from core.trace.overview import TokenRow
+from core.trace.raw_runs import RawRun
 from core.trace.records import RecordBook
 from core.trace.weights import pack_weights
 from core.version import version
@@ -26,24 +28,27 @@ _TOKEN = "INSERT OR REPLACE INTO tokens VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
 
 class SessionWriter:
-    """A new session file that takes events. Every method may raise `UserError`, after which nothing more is written.
+    """A new session file that takes runs. Every method may raise `UserError`, after which nothing more is written.
 
     One thread at a time may use it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, recording: bool = True) -> None:
         """Make the file.
+
+        Args:
+            path: where to; nothing may be there.
+            recording: False for a file that nobody looks at until it is whole.
 
         Raises:
             UserError: there is something already, or it cannot be made.
         """
         self.path = path
-        self._database = database.create(path)
+        self._database = database.create(path, recording=recording)
         self._run: _RunWriter | None = None
+        self.note_fact("written by", f"specee-viewer {version()}")
         with explained(path):
-            self._database.execute("INSERT INTO facts VALUES('written by', ?)", (f"specee-viewer {version()}",))
-            kinds = packing.current().to_json()
-            self._layout = self._database.execute("INSERT INTO layouts(kinds) VALUES(?)", (kinds,)).lastrowid
+            self._layout = self._keep("layouts", {"kinds": packing.current().to_json()})
 
     def take(self, event: Event, weights: Mapping[str, FloatArray] | None = None) -> None:
         """Write the next event of the run; it is on its way to the disk once its token is emitted or the run ends.
@@ -58,6 +63,16 @@ class SessionWriter:
             elif self._run is not None:
                 self._run.take(event)
 
+    def copy(self, run: RawRun) -> None:
+        """Take over a run of another session file as it stands there, damage and all."""
+        with explained(self.path):
+            self._database.execute("BEGIN")
+            weights = self._keep("predictors", run.weights) if run.weights else None
+            self._insert("runs", {**run.row, "layout": self._keep("layouts", run.layout), "predictors": weights})
+            for table, rows in run.parts():
+                self._database.executemany(f"INSERT INTO {table} VALUES({_places(rows[0])})", rows)
+            self._database.execute("COMMIT")
+
     def put_mark(self, mark: Mark) -> None:
         """Set a mark, or change the note of the one that is there."""
         with explained(self.path):
@@ -69,43 +84,54 @@ class SessionWriter:
             where = "DELETE FROM marks WHERE run = ? AND token = ? AND layer = ?"
             self._database.execute(where, mark.to_row()[:3])
 
+    def note_fact(self, name: str, value: str) -> None:
+        """Note something about the file as a whole."""
+        with explained(self.path):
+            self._database.execute("INSERT OR REPLACE INTO facts VALUES(?, ?)", (name, value))
+
     def close(self) -> None:
-        """Leave one file at rest, which any reader can open; once is enough, more is fine."""
+        """Leave one file at rest, which any reader can open."""
         with explained(self.path):
             database.settle(self._database)
             self._database.close()
 
     def abandon(self) -> None:
         """Close without bringing the file to rest, after an error; what was written before can still be read."""
-        self._database.close()
+        with suppress(sqlite3.Error):
+            self._database.close()
 
     def _begin(self, started: RunStarted, weights: Mapping[str, FloatArray] | None) -> None:
         if not 0 <= started.run < MOST_RUNS:
             raise UserError(f"A session file numbers its runs from 0; {started.run} is too large a number.")
         self._database.execute("BEGIN")
+        packed = pack_weights(weights) if weights else b""
+        kept = {"digest": hashlib.sha256(packed).hexdigest(), "arrays": packed}
         values = {
             "run": started.run,
             "uid": uuid.uuid4().hex,
             "began": datetime.now(UTC).isoformat(timespec="seconds"),
             "layout": self._layout,
-            "predictors": self._weights(weights) if weights else None,
+            "predictors": self._keep("predictors", kept) if weights else None,
             "started": dumps(started),
             "in_flight": 0,
         }
-        columns, places = ", ".join(values), ", ".join("?" * len(values))
-        self._database.execute(f"INSERT INTO runs({columns}) VALUES({places})", tuple(values.values()))
+        self._insert("runs", values)
         self._database.execute("COMMIT")
         self._run = _RunWriter(self._database, started)
 
-    def _weights(self, weights: Mapping[str, FloatArray]) -> int | None:
-        """The number of these weights, which are kept once."""
-        packed = pack_weights(weights)
-        digest = hashlib.sha256(packed).hexdigest()
-        known = self._database.execute("SELECT number FROM predictors WHERE digest = ?", (digest,)).fetchone()
-        if known:
-            return int(known[0])
-        cursor = self._database.execute("INSERT INTO predictors(digest, arrays) VALUES(?, ?)", (digest, packed))
-        return cursor.lastrowid
+    def _keep(self, table: str, values: Mapping[str, Any]) -> int:
+        """The number of a row that is kept once, however often it is asked for; its first column tells rows apart."""
+        name = next(iter(values))
+        known = self._database.execute(f"SELECT rowid FROM {table} WHERE {name} = ?", (values[name],)).fetchone()
+        return int(known[0]) if known else self._insert(table, values)
+
+    def _insert(self, table: str, values: Mapping[str, Any]) -> int:
+        statement = f"INSERT INTO {table}({', '.join(values)}) VALUES({_places(values)})"
+        return int(self._database.execute(statement, tuple(values.values())).lastrowid or 0)
+
+
+def _places(values: Collection[Any]) -> str:
+    return ", ".join("?" * len(values))
 
 
 class _RunWriter:

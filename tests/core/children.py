@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +16,9 @@ NOBODY = 65534
 def in_child(work: Callable[[], str]) -> str:
     """What `work` returns, or the text of what it raises, from a fork of this process; at most 4 kB."""
     reads, writes = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, which the child never uses
+        child = os.fork()
     if child == 0:
         with suppress(BaseException):
             os.write(writes, _outcome(work).encode()[:4096])

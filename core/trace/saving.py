@@ -1,0 +1,96 @@
+"""Saves a session: one new file with all its runs, which takes the old one's place only once it is whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import UserError
+from core.trace import database
+from core.trace.database import explained
+from core.trace.events import FloatArray
+from core.trace.marks import Mark
+from core.trace.raw_runs import RawRun
+from core.trace.session_file import SessionFile
+from core.trace.session_writer import SessionWriter
+from core.trace.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run that lies in a session file."""
+
+    file: SessionFile
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRun:
+    """A run that lies in no file."""
+
+    trace: Trace
+    weights: Mapping[str, FloatArray] | None = None
+
+
+def save_session(path: Path, runs: Sequence[StoredRun | MemoryRun], marks: Iterable[Mark] = ()) -> None:
+    """Write the runs, whose numbers differ, and the marks to `path`, over whatever file is there.
+
+    Raises:
+        UserError: it cannot be written, or somebody records into it; what was there is as it was.
+    """
+    target = Path(os.path.realpath(path))
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    database.remove(partial)
+    writer = SessionWriter(partial, recording=False)
+    try:
+        _write(writer, runs, marks)
+        with explained(path):
+            _replace(partial, target)
+    except BaseException:
+        writer.abandon()
+        raise
+    finally:
+        database.remove(partial)
+
+
+def _write(writer: SessionWriter, runs: Sequence[StoredRun | MemoryRun], marks: Iterable[Mark]) -> None:
+    for run in runs:
+        if isinstance(run, StoredRun):
+            writer.copy(RawRun.of(run.file, run.number))
+            continue
+        for event in tuple(run.trace.events):  # the run may go on meanwhile
+            writer.take(event, run.weights)
+    for mark in marks:
+        writer.put_mark(mark)
+    writer.close()
+
+
+def _replace(partial: Path, target: Path) -> None:
+    if target.is_dir():
+        raise UserError(f"{target} is a folder; give the session a file name.")
+    _refuse_recording(target)
+    if target.exists():
+        shutil.copymode(target, partial)
+    _flush(partial, os.O_RDWR)
+    partial.replace(target)
+    if os.name == "posix":
+        _flush(target.parent, os.O_RDONLY)
+
+
+def _refuse_recording(target: Path) -> None:
+    """A recording's second file would be taken for the new file's: bring it to rest, or refuse where it goes on."""
+    if database.beside(target)[0].exists():
+        database.bring_to_rest(target)
+    if database.beside(target)[0].exists():
+        raise UserError(f"{target} is being recorded by another program; choose another name.")
+
+
+def _flush(path: Path, access: int) -> None:
+    descriptor = os.open(path, access)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
