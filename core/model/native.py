@@ -22,7 +22,16 @@ from torch import Tensor
 from core.errors import UserError
 from core.model.decoder import Decoder, LayerWeights
 from core.model.kv_cache import KVCache, Rows
-from core.model.native_grid import eight_bit_grid, four_bit_grid, gate_up_order, pack_eight_bit, pack_four_bit
+from core.model.native_grid import (
+    BLOCK,
+    LANES,
+    eight_bit_grid,
+    four_bit_grid,
+    gate_up_order,
+    nearest_eight_bits,
+    pack_eight_bit,
+    pack_four_bit,
+)
 from core.model.native_team import Room, Team
 from core.progress import Progress, Report, check, quiet
 
@@ -175,7 +184,10 @@ class NativeLayers:
         widths = {"normed": c.hidden, "projected": heads * c.head_dim, "mixed": c.heads * c.head_dim, "gated": c.mlp}
         for name, width in widths.items():
             jobs[name] = self._room(name, self._most_rows * width)
-        own = 4 * 32 + max(self._most_slots, self._most_rows * max(widths.values()) // 32)
+        self._most_slots += -self._most_slots % 64
+        jobs["turned_slots"] = self._most_slots
+        jobs["turned"] = self._room("turned", c.kv_heads * c.head_dim * self._most_slots)
+        own = 8 * 32 + max(4 * self._most_slots, self._most_rows * max(widths.values()) // 32)
         own += -own % 16
         jobs["private"], jobs["private_size"] = self._room("private", self._members * own), 4 * own
 
@@ -190,24 +202,31 @@ class NativeHead:
     """The LM head over packed weights [V, d]: a `core.model.decoder.Linear`."""
 
     def __init__(self, packed: Tensor, outputs: int, kernels: ModuleType, team: Team) -> None:
-        self._packed, self._outputs, self._team = packed, outputs, team
+        self._packed, self._outputs, self._kernels, self._team = packed, outputs, kernels, team
         self._entry = kernels.functions()[1]
         self._function = int(self._entry.address)
         self._job = np.zeros(1, kernels.HEAD_JOB)
         self._room, self._members = Room(), 0
+        blocks = packed.numel() // (-(-outputs // LANES) * kernels.BYTES_8BIT)
+        self._inputs = BLOCK * blocks
         self._job["weights"], self._job["outputs"] = packed.data_ptr(), outputs
         team.enlist(self._job)
 
+    def beside(self, weights: Tensor) -> NativeHead:
+        """Another head over weights [V, r], rounded to eight bits, for the same threads; it takes rows [n, r]."""
+        return NativeHead(pack_eight_bit(nearest_eight_bits(weights)), len(weights), self._kernels, self._team)
+
     def __call__(self, x: Tensor) -> Tensor:
         """Normed hidden states [n, d] to logits [n, V]."""
-        n, inputs = x.shape
-        # A group of rows is read whole.
-        x = F.pad(x, (0, 0, 0, 1)) if n % 4 == 3 else x.contiguous()
+        n, inputs = len(x), self._inputs
+        # Rows are read in whole blocks, and a group of them whole.
+        columns, row = inputs - x.shape[1], n % 4 == 3
+        x = F.pad(x, (0, columns, 0, row)) if columns or row else x.contiguous()
         y = torch.empty(n, self._outputs)
         job = self._job[0]
         if self._team.size > self._members:
             self._members = self._team.size
-            job["private"], job["private_size"] = self._room("private", self._members * 128), 512
+            job["private"], job["private_size"] = self._room("private", self._members * 256), 1024
         job["x"], job["y"], job["rows"], job["inputs"] = x.data_ptr(), y.data_ptr(), n, inputs
         self._team.run(self._function, self._job.ctypes.data)
         return y

@@ -1,7 +1,7 @@
 """Four-bit and eight-bit grids: found again in dequantised weights, and packed for `core.model.native_kernels`.
 
 A GGUF's Q4_1, Q4_0 and Q8_0 write each run of 32 weights of a row as w = d·q + m with d and m in float16. From such
-weights in float32, q, d and m follow exactly: nothing here rounds a weight.
+weights in float32, q, d and m follow exactly; only `nearest_eight_bits` rounds.
 """
 
 from __future__ import annotations
@@ -55,11 +55,18 @@ def eight_bit_grid(weights: Tensor) -> Grid | None:
     """The grid of 255 steps around 0 that float32 weights [out, in] lie on exactly; None where there is none."""
     if weights.shape[1] % BLOCK:
         return None
-    w = _blocks(weights)
+    grid = nearest_eight_bits(weights)
+    return grid if torch.equal(grid.weights(), weights) else None
+
+
+def nearest_eight_bits(weights: Tensor) -> Grid:
+    """The grid of 255 steps around 0 that comes nearest to weights [out, in], which here are rounded; the inputs are
+    filled up with zeros to whole blocks."""
+    missing = -weights.shape[1] % BLOCK
+    w = _blocks(torch.nn.functional.pad(weights.float(), (0, missing)))
     d = (w.abs().amax(-1) / 127).half()
     q = (w / d.float().clamp_min(TINY)[..., None]).round().clamp(-127, 127).to(torch.int8)
-    grid = Grid(q, d, None)
-    return grid if torch.equal(grid.weights(), weights) else None
+    return Grid(q, d, None)
 
 
 def _blocks(weights: Tensor) -> Tensor:

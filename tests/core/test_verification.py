@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
-from core.config import Head, KVPolicy, Policy, Record, SamplingSettings
+from core.config import DType, Head, KVPolicy, Policy, Record, SamplingSettings
 from core.engine import Engine
 from core.errors import UserError
 from core.exits import verification
 from core.exits.lens import Readout
 from core.exits.verification import Verifier
-from core.model.loading import LoadedModel
+from core.model.loading import LoadedModel, load_model
 from core.model.slim_head import SlimHead
 from core.sampling import BadNumbers, Chooser
 from core.trace.events import Verified
 from tests.engines import DEPTH, ids, of_type, run
+from tests.grids import make_tiny_grid_model
 from tests.pieces import noise, random_slim, whole_slim, with_pieces
 
 GREEDY = Chooser(SamplingSettings())
@@ -175,3 +178,17 @@ def test_that_a_low_rank_head_of_another_model_is_refused(tiny: LoadedModel) -> 
                 SlimHead.from_state(tiny.decoder, {**state, name: spoilt})
         with pytest.raises(UserError, match=f"lacks its weight {name}"):
             SlimHead.from_state(tiny.decoder, {key: one for key, one in state.items() if key != name})
+
+
+def test_that_beside_a_packed_head_the_low_rank_head_is_packed_too(tmp_path: Path) -> None:
+    """Rounded to eight bits its logits are near; which tokens it lists is the same but for near-ties."""
+    pytest.importorskip("numba")
+    model = load_model(make_tiny_grid_model(tmp_path / "grid"), dtype=DType.NATIVE, threads=1)
+    plain, normed = random_slim(model, rank=40), noise(7, model.config.hidden, scale=1.0)
+    packed = SlimHead.from_state(model.decoder, plain.state())
+    exact = plain.logits(normed)
+    for rows in (1, 3, 7):
+        close = packed.logits(normed[:rows])
+        torch.testing.assert_close(close, exact[:rows], atol=0.02 * float(exact.abs().max()), rtol=0)
+        assert not torch.equal(close, exact[:rows])
+    assert all(torch.equal(packed.state()[name], weight) for name, weight in plain.state().items())
