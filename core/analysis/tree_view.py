@@ -166,19 +166,25 @@ def _final_walk(tree: TreePass, bonus: str) -> Walk:
     return Walk(tree.accepted.exit_layer - 1, nodes, texts, unknown, WalkEnd.VERIFIED, -1)
 
 
-def _bonus(trace: ReadableTrace, tree: TreePass) -> str:
-    """The bonus token's text; a run may have ended before it could be emitted."""
+def bonus_token(trace: ReadableTrace, tree: TreePass) -> tuple[bytes, bool] | None:
+    """The bonus token's bytes and whether it is a control token; None while the pass is in flight, and where the run
+    ended before it could be emitted and no check named it."""
     accepted = tree.accepted
     if accepted is None:
-        return ""
+        return None
     last = accepted.token + accepted.acceptance_length - 1
     emitted = trace.records[last].emitted if last < len(trace.records) else None
     if emitted is not None:
-        return visible(emitted.token_bytes, emitted.special)
+        return emitted.token_bytes, emitted.special
     check = tree.verified.get(accepted.exit_layer - 1)
-    if check is not None:
-        return visible(check.argmax_bytes[-1])
-    return f"#{accepted.bonus_id}"
+    return (check.argmax_bytes[-1], False) if check is not None else None
+
+
+def _bonus(trace: ReadableTrace, tree: TreePass) -> str:
+    found = bonus_token(trace, tree)
+    if found is not None:
+        return visible(*found)
+    return f"#{tree.accepted.bonus_id}" if tree.accepted else ""
 
 
 def _counts(drafted: TreeDrafted, paths: int, settings: RunSettings) -> TreeCounts:

@@ -13,6 +13,7 @@ import numpy as np
 
 from core.analysis import audit_words, check_words, rule_words, schedule_words
 from core.analysis.summaries import refusals
+from core.analysis.why_tree import why_tree
 from core.analysis.wording import bold, bold_token, compared, counted, joined, share, took
 from core.config import Lens, Policy, RunSettings
 from core.trace.events import ExitReason
@@ -31,7 +32,10 @@ def why(trace: Trace, token: int | None, layer: int | None) -> str:
         return ""
     if token >= len(trace.records):
         return f"{bold(f'Token {token + 1}')} has not been generated{'' if trace.ended else ' yet'}."
-    story = _Story(trace.records[token], trace.started.settings, ended=trace.ended is not None)
+    record = trace.records[token]
+    if record.tree is not None:
+        return why_tree(trace, token, layer)
+    story = _Story(record, trace.started.settings, ended=trace.ended is not None)
     if layer is None or not 0 <= layer < story.record.depth:
         return story.of_pass()
     return story.of_layer(layer)
