@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config import DType, Head, KVPolicy, Lens, Policy, Record
+from core.config import EAGLE_SHAPE, DType, Head, KVPolicy, Lens, Mapping, Policy, Record
+
+NO_TEMPLATE = "This model has no chat template; the prompt is continued as it stands."
+"""Said wherever the chat template is wanted and the model has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,18 @@ CHECKS = (
 DRAFT_HEADS = (
     Choice(Head.FULL, "full head", "The target's own LM head"),
     Choice(Head.SLIM, "low-rank head", "W_up·W_down, several times cheaper (SlimSpec)"),
+)
+
+TREE_SHAPES = (
+    Choice("off", "off", "One token a pass"),
+    Choice("dynamic", "dynamic", "Grows where the drafter is confident, as EAGLE-2 does"),
+    Choice(EAGLE_SHAPE, "EAGLE’s", "The fixed tree of EAGLE-1’s release"),
+    Choice("spec", "children a level", "A fixed tree of your own, as 4-2-2-1-1"),
+)
+MAPPINGS = (
+    Choice(Mapping.REARMOST, "rearmost", "A path is one hyper-token and scores as its lowest node"),
+    Choice(Mapping.MEAN, "mean", "A path is one hyper-token; the predictor looks at the mean of its features"),
+    Choice(Mapping.INDEPENDENT, "independent", "Every node must exit on its own: what merging is held against"),
 )
 
 RECORDS = (

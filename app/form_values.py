@@ -9,7 +9,18 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from core.config import Head, KVPolicy, Lens, Policy, Record, RunSettings, SamplingSettings, SchedulerSettings
+from core.config import (
+    Head,
+    KVPolicy,
+    Lens,
+    Policy,
+    Record,
+    RunSettings,
+    SamplingSettings,
+    SchedulerSettings,
+    TreeSettings,
+)
+from core.config import Mapping as TreeMapping
 from core.errors import UserError
 
 FOLLOW_MODEL = "recommended"
@@ -31,6 +42,7 @@ class Input(StrEnum):
     LENS = "lens"
     CHECKS = "checks"
     """Margin gate, and the heads that check and draft."""
+    TREE = "tree"
 
 
 _EXITS = frozenset({Input.KV_POLICY})
@@ -54,6 +66,7 @@ _FIELDS: Mapping[Input, tuple[str, ...]] = {
     Input.SAMPLING: ("sampling",),
     Input.LENS: ("lens",),
     Input.CHECKS: ("gate", "check", "draft_head"),
+    Input.TREE: ("tree",),
 }
 """What an input enters, by the fields' names, which are the same in a form and in a run."""
 
@@ -61,7 +74,8 @@ _FIELDS: Mapping[Input, tuple[str, ...]] = {
 def uses(policy: Policy) -> frozenset[Input]:
     """The inputs that decide a run of this policy. A class of the user's own is given them all and may read any."""
     sampling = {Input.SAMPLING} if policy.samples else set()
-    return _USES.get(policy, _EXITS) | sampling
+    trees = {Input.TREE} if policy.grows_trees else set()
+    return _USES.get(policy, _EXITS) | sampling | trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +101,7 @@ class FormValues:
     kv_policy: KVPolicy = KVPolicy.RECOMPUTE
     record: Record = Record.LIVE
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    tree: TreeSettings = field(default_factory=TreeSettings)
     stop: tuple[str, ...] = ()
     max_new_tokens: int = 128
 
@@ -183,6 +198,12 @@ def _sampling(value: Mapping[str, object]) -> SamplingSettings:
     return SamplingSettings(_number(value["temperature"]), _number(value["top_p"]), _whole(value["seed"]))
 
 
+def _tree(value: Mapping[str, object]) -> TreeSettings:
+    nodes, depth, expand = (_whole(value[name]) for name in ("nodes", "depth", "expand"))
+    mapping = TreeMapping(_text(value["mapping"]))
+    return TreeSettings(_text(value["shape"]), nodes, depth, expand, mapping, value["ngrams"] is True)
+
+
 _READ: Mapping[str, Callable[[Any], Any]] = {
     "policy": Policy,
     "profile": _text,
@@ -199,6 +220,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "kv_policy": KVPolicy,
     "record": Record,
     "sampling": _sampling,
+    "tree": _tree,
     "stop": lambda values: tuple(text for text in map(_text, values) if text),
     "max_new_tokens": _positive,
 }

@@ -18,7 +18,8 @@ from app.model_form import LoadOptions, ModelForm
 from app.policy_form import PolicyForm
 from app.profiles import Point
 from app.run_forms import SamplingForm, SchedulerForm
-from core.config import Policy, Record, RunSettings
+from app.tree_form import TreeForm
+from core.config import Policy, Record, RunSettings, TreeSettings
 from core.errors import UserError
 
 
@@ -81,7 +82,7 @@ class SettingsPanel(QWidget):
             UserError: the model cannot do it; the sentence is also shown in the form.
         """
         try:
-            settings = replace(self.values(), policy=self.exits.used).run_settings(chat_template)
+            settings = replace(self.values(), policy=self.exits.used, tree=self._tree()).run_settings(chat_template)
             if self._facts is not None:
                 settings.check_against(self._facts.depth)
         except UserError as error:
@@ -101,6 +102,7 @@ class SettingsPanel(QWidget):
             draft_head=draft_head,
             record=Record(self.record.currentData()),
             sampling=self.sampling.sampling(),
+            tree=self.tree.value(),
             stop=self.sampling.stop_strings(),
             max_new_tokens=self.max_tokens.value(),
         )
@@ -108,8 +110,9 @@ class SettingsPanel(QWidget):
 
     def set_values(self, values: FormValues) -> None:
         """Enter these; what the form's ranges do not allow is brought to the nearest that they do."""
-        with QSignalBlocker(self), QSignalBlocker(self.sampling):
+        with QSignalBlocker(self), QSignalBlocker(self.sampling), QSignalBlocker(self.tree):
             self._take_point(values)
+            self.tree.setValue(values.tree)
             self.sampling.set_values(values.sampling, values.stop)
             choose(self.record, values.record)
             self.max_tokens.setValue(values.max_new_tokens)
@@ -162,10 +165,21 @@ class SettingsPanel(QWidget):
         """The sections that are unfolded."""
         return [fold.key for fold in self.folds if fold.is_unfolded]
 
+    @property
+    def _can_grow(self) -> bool:
+        """Whether policy and trained parts can decode trees, which a drafter grows."""
+        return Input.TREE in uses(self.exits.used) and (self._facts is None or self._facts.has_parts)
+
+    def _tree(self) -> TreeSettings:
+        if not self._can_grow:
+            return TreeSettings()
+        self.tree.check()
+        return self.tree.value()
+
     def _make(self) -> None:
         usual = FormValues()
         self.exits, self.scheduler, self.checks = PolicyForm(), SchedulerForm(), CheckForm()
-        self.sampling, self.model = SamplingForm(), ModelForm()
+        self.tree, self.sampling, self.model = TreeForm(), SamplingForm(), ModelForm()
         self.record = combo(RECORDS, "Record", "How much of a run is kept to look at")
         self.audit_note = Note()
         self.max_tokens = spin(
@@ -174,6 +188,7 @@ class SettingsPanel(QWidget):
         self.folds = (
             Fold("scheduler", "Scheduler", self.scheduler, unfolded=True),
             Fold("checks", "Lens and checks", self.checks),
+            Fold("tree", "Token tree", self.tree),
             Fold("sampling", "Sampling and stop", self.sampling),
             Fold("model", "Model", self.model),
         )
@@ -199,6 +214,7 @@ class SettingsPanel(QWidget):
         self.exits.point_wanted.connect(self._take_point)
         self.scheduler.changed.connect(self._point_edited)
         self.checks.changed.connect(self._point_edited)
+        self.tree.changed.connect(self._edited)
         self.sampling.changed.connect(self._edited)
         self.model.changed.connect(self._edited)
         self.record.currentIndexChanged.connect(self._edited)
@@ -230,6 +246,8 @@ class SettingsPanel(QWidget):
         used = uses(self.exits.used)
         self.folds[0].setVisible(Input.SCHEDULER in used)
         self.folds[1].setVisible(Input.LENS in used)
+        self.folds[2].setVisible(self._can_grow)
+        self.tree.allow_mapping(self.exits.used.needs_parts)
         self.checks.show_inputs(lens=Input.LENS in used, checks=Input.CHECKS in used)
         self.sampling.allow_sampling(Input.SAMPLING in used)
         self.model.set_can_reload(self._facts is not None and not self._running)
@@ -237,7 +255,7 @@ class SettingsPanel(QWidget):
             self.audit_note.show_remark(AUDIT_NOTE)
         else:
             self.audit_note.clear()
-        bodies = self.scheduler, self.checks, self.sampling, self.model
+        bodies = self.scheduler, self.checks, self.tree, self.sampling, self.model
         for fold, words in zip(self.folds, [body.summary() for body in bodies], strict=True):
             fold.set_summary(words)
 

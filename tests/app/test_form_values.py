@@ -8,7 +8,18 @@ from dataclasses import replace
 import pytest
 
 from app.form_values import FOLLOW_MODEL, FormValues, Input, uses
-from core.config import Head, KVPolicy, Lens, Policy, Record, RunSettings, SamplingSettings, SchedulerSettings
+from core.config import (
+    Head,
+    KVPolicy,
+    Lens,
+    Mapping,
+    Policy,
+    Record,
+    RunSettings,
+    SamplingSettings,
+    SchedulerSettings,
+    TreeSettings,
+)
 from core.errors import UserError
 
 FULL = FormValues(
@@ -96,6 +107,15 @@ def test_that_an_own_class_without_a_name_is_refused() -> None:
         FormValues(policy=Policy.CUSTOM).run_settings(True)
 
 
+@pytest.mark.parametrize("policy", Policy)
+def test_that_only_a_policy_that_grows_trees_gets_one(policy: Policy) -> None:
+    tree = TreeSettings("4-2", mapping=Mapping.MEAN, ngrams=True)
+    values = replace(FULL, policy=policy, tree=tree, sampling=SamplingSettings())
+    assert values.run_settings(True).tree == (tree if policy.grows_trees else TreeSettings())
+    assert FormValues().taking(values.run_settings(True)).tree == (tree if policy.grows_trees else TreeSettings())
+    assert FormValues.from_json(json.loads(json.dumps(values.to_json()))) == values
+
+
 def test_that_values_survive_being_stored() -> None:
     assert FormValues.from_json(json.loads(json.dumps(FULL.to_json()))) == FULL
 
@@ -125,6 +145,10 @@ def test_that_values_survive_being_stored() -> None:
         ("record", ""),
         ("sampling", {"temperature": -1, "top_p": 1, "seed": 0}),
         ("sampling", {}),
+        ("tree", {}),
+        ("tree", {"shape": "4-0", "nodes": 1, "depth": 1, "expand": 1, "mapping": "mean", "ngrams": False}),
+        ("tree", {"shape": "off", "nodes": 0, "depth": 1, "expand": 1, "mapping": "mean", "ngrams": False}),
+        ("tree", {"shape": "off", "nodes": 1, "depth": 1, "expand": 1, "mapping": "odd", "ngrams": False}),
         ("stop", 5),
         ("stop", [1]),
         ("max_new_tokens", 10**12),

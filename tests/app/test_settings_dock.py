@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.choices import CHECKS, DRAFT_HEADS, DTYPES, KV_POLICIES, LENSES, POLICIES, RECORDS
+from app.choices import CHECKS, DRAFT_HEADS, DTYPES, KV_POLICIES, LENSES, MAPPINGS, POLICIES, RECORDS
 from app.form_values import FOLLOW_MODEL, FormValues
 from app.model_form import LoadOptions
 from app.profiles import CUSTOM, PAPER
@@ -20,6 +20,7 @@ from core.config import (
     Head,
     KVPolicy,
     Lens,
+    Mapping,
     Policy,
     Record,
     RunSettings,
@@ -42,7 +43,7 @@ def form(qtbot: QtBot) -> SettingsPanel:
     qtbot.addWidget(form)
     form.show()
     form.set_model(FACTS)
-    form.set_unfolded(["scheduler", "checks", "sampling", "model"])
+    form.set_unfolded(["scheduler", "checks", "tree", "sampling", "model"])
     return form
 
 
@@ -68,6 +69,7 @@ def test_that_every_member_of_the_cores_enums_is_offered() -> None:
     assert {choice.value for choice in RECORDS} == set(Record)
     assert {choice.value for choice in DTYPES} == {"", *DType}
     assert {choice.value for choice in LENSES} == set(Lens)
+    assert {choice.value for choice in MAPPINGS} == set(Mapping)
     assert {choice.value for choice in CHECKS} == {choice.value for choice in DRAFT_HEADS} == set(Head)
 
 
@@ -144,9 +146,9 @@ def test_that_adainfer_can_be_chosen_once_its_classifiers_are_trained(form: Sett
 
 
 SHOWN = {
-    Policy.DENSE: set[str](),
-    Policy.SPECEE_T1: {"threshold", "profile", "kv_policy", "lens", "gate", "heads"},
-    Policy.SPECEE_T1T2: {"threshold", "profile", "kv_policy", "scheduler", "lens", "gate", "heads"},
+    Policy.DENSE: {"tree"},
+    Policy.SPECEE_T1: {"threshold", "profile", "kv_policy", "lens", "gate", "heads", "tree"},
+    Policy.SPECEE_T1T2: {"threshold", "profile", "kv_policy", "scheduler", "lens", "gate", "heads", "tree"},
     Policy.CALM: {"confidence", "kv_policy", "lens"},
     Policy.FIXED: {"fixed_layer", "kv_policy", "lens"},
     Policy.ORACLE: {"kv_policy", "lens"},
@@ -172,6 +174,7 @@ def test_that_only_what_the_policy_uses_is_shown(form: SettingsPanel, policy: Po
         "lens": form.checks.lens,
         "gate": form.checks.gate,
         "heads": form.checks.draft_head,
+        "tree": form.tree.shape,
     }
     assert {name for name, widget in inputs.items() if widget.isVisible()} == SHOWN[policy]
     assert form.sampling.temperature.isEnabled() == policy.samples
@@ -381,7 +384,7 @@ def test_that_no_input_is_cut_off_in_a_narrow_dock(qtbot: QtBot, facts: ModelFac
     area.resize(268, 500)
     area.show()
     form.set_model(facts)
-    form.set_unfolded(["scheduler", "checks", "sampling", "model"])
+    form.set_unfolded(["scheduler", "checks", "tree", "sampling", "model"])
     for policy in Policy:
         form.set_values(replace(FULL, policy=policy))
         form.layout().activate()
@@ -396,7 +399,8 @@ def test_that_tab_goes_from_top_to_bottom(form: SettingsPanel) -> None:
         widget = widget.nextInFocusChain()
     inputs = [form.exits.profile, form.exits.threshold.spin, form.exits.kv_policy, form.record, form.max_tokens]
     folds = [form.folds[0].header, form.scheduler.window_n, form.folds[1].header, form.checks.lens, form.checks.gate]
-    folds += [form.checks.check, form.checks.draft_head, form.folds[2].header, form.sampling.temperature]
-    folds += [form.sampling.stop, form.folds[3].header, form.model.dtype, form.model.reload, form.model.parts]
+    folds += [form.checks.check, form.checks.draft_head, form.folds[2].header, form.tree.shape]
+    folds += [form.folds[3].header, form.sampling.temperature, form.sampling.stop]
+    folds += [form.folds[4].header, form.model.dtype, form.model.reload, form.model.parts]
     places = [visited.index(one) for one in [*inputs, *folds]]
     assert places == sorted(places)
