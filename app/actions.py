@@ -32,7 +32,7 @@ class Spec:
 RUN = (
     Spec("run", "&Run", "run", "F5", "Run the prompt, or go on with the paused run"),
     Spec("pause", "&Pause", "pause", "F6", "Pause after the layer that is running now"),
-    Spec("step_token", "Step &token", "step-token", "F10", "Run to the end of the next token, then pause"),
+    Spec("step_token", "Step &token", "step-token", "F10", "Run to the end of the next token, or of a tree’s pass, then pause"),
     Spec("step_layer", "Step &layer", "step-layer", "F11", "Run one decoder layer, then pause"),
     Spec("stop", "&Stop", "stop", "Shift+F5", "End this run here and keep what it recorded"),
     Spec("reset", "R&eset", "reset", "Ctrl+R", "Clear the recorded run; prompt and settings stay"),
