@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 from app.engine_worker import EngineWorker, LoadOrder, RunOrder
 from app.loader import Loader
 from app.mailbox import Mailbox, Notice
+from app.recorder import Recorder
 from core.progress import Progress
 
 FRAME_MS = 16
@@ -35,7 +36,8 @@ class EngineThread(QObject):
     _load_ordered = Signal(object)
     _run_ordered = Signal(object)
 
-    def __init__(self, loader: Loader, parent: QObject | None = None) -> None:
+    def __init__(self, loader: Loader, recorder: Recorder | None = None, parent: QObject | None = None) -> None:
+        """`recorder` is given every event before it arrives."""
         super().__init__(parent)
         self._mailbox = Mailbox()
         self._closed = False
@@ -45,7 +47,7 @@ class EngineThread(QObject):
         self._frame.timeout.connect(self._deliver)
         self._thread = QThread(self)
         self._thread.setObjectName("engine")
-        self._worker = EngineWorker(loader, self._mailbox)
+        self._worker = EngineWorker(loader, self._mailbox, recorder)
         self._worker.moveToThread(self._thread)
         self._load_ordered.connect(self._worker.load_model, _QUEUED)
         self._run_ordered.connect(self._worker.run, _QUEUED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,13 +12,14 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.failure import Failure, describe
 from app.loader import LoadedEngine, LoadedSummary, Loader, ModelMissing, ModelRequest
-from app.mailbox import Item, LoadOver, Mailbox, Notice, RunMoved, RunOver
+from app.mailbox import Item, LoadOver, Mailbox, Notice, RecordingStopped, RunMoved, RunOver
+from app.recorder import Recorder
 from app.run_control import RunControl
 from app.run_state import RunState
 from core.config import RunSettings
 from core.errors import UserError
 from core.progress import Cancelled
-from core.trace.events import EndReason, Event, RunEnded
+from core.trace.events import EndReason, Event, FloatArray, RunEnded, RunStarted
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,11 @@ class EngineWorker(QObject):
     settled = Signal()
     """The mailbox has something that is worth looking at once: a held, released or ended run, a loaded model."""
 
-    def __init__(self, loader: Loader, mailbox: Mailbox) -> None:
+    def __init__(self, loader: Loader, mailbox: Mailbox, recorder: Recorder | None = None) -> None:
         super().__init__()
         self._loader = loader
         self._mailbox = mailbox
+        self._recorder = recorder
         self._engine: LoadedEngine | None = None
 
     @Slot(object)
@@ -96,13 +98,27 @@ class EngineWorker(QObject):
         failure = None
         try:
             for last in self._events(order):
-                self._post(last)
+                self._tell(last)
                 order.control.gate(last, partial(self._announce, order.run))
         except BaseException as error:  # an exit policy of the user's own may raise even SystemExit
             failure = describe(error)
         if last is not None and not isinstance(last, RunEnded):
-            self._post(_end_of(order.run, failure))
+            self._tell(_end_of(order.run, failure))
         return failure
+
+    def _tell(self, event: Event) -> None:
+        """Record the event, then hand it on: what the window shows is on its way to the disk."""
+        if self._recorder is not None:
+            try:
+                self._recorder.take(event, self._weights(event))
+            except UserError as error:
+                self._settle(RecordingStopped(event.run, describe(error)))
+        self._post(event)
+
+    def _weights(self, event: Event) -> Mapping[str, FloatArray] | None:
+        if isinstance(event, RunStarted) and self._engine is not None:
+            return self._engine.weights(event.settings)
+        return None
 
     def _events(self, order: RunOrder) -> Iterator[Event]:
         if self._engine is None:

@@ -20,7 +20,7 @@ from core.progress import Progress, Report, check
 if TYPE_CHECKING:
     from core.exits.parts import TrainedParts
     from core.model.loading import LoadedModel
-    from core.trace.events import Event, IntArray, ModelInfo
+    from core.trace.events import Event, FloatArray, IntArray, ModelInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,8 @@ class LoadedEngine:
 
     summary: LoadedSummary
     run: RunEngine
+    weights: Callable[[RunSettings], Mapping[str, FloatArray] | None] = lambda _: None
+    """The arrays of the predictors that judge a run with these settings; None where none do."""
 
 
 Loader = Callable[[ModelRequest, Report, threading.Event], LoadedEngine]
@@ -161,7 +163,10 @@ def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading
     ) -> Iterator[Event]:
         return engine.run(RunRequest(prompt, settings, run), stop, clock)
 
-    return LoadedEngine(_summary(request, model, parts, problem), run_prompt)
+    def weights_of(settings: RunSettings) -> Mapping[str, FloatArray] | None:
+        return parts.predictors_for(settings.lens).arrays() if parts and settings.policy.needs_parts else None
+
+    return LoadedEngine(_summary(request, model, parts, problem), run_prompt, weights_of)
 
 
 def _parts(model: LoadedModel, request: ModelRequest) -> tuple[TrainedParts | None, str]:

@@ -39,7 +39,15 @@ class LoadOver:
     """None where it was cancelled."""
 
 
-Notice = RunMoved | RunOver | LoadOver
+@dataclass(frozen=True, slots=True)
+class RecordingStopped:
+    """What follows of this run is not in the recovery file."""
+
+    run: int
+    failure: Failure
+
+
+Notice = RunMoved | RunOver | LoadOver | RecordingStopped
 Item = Event | Progress | Notice
 
 

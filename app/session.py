@@ -12,12 +12,15 @@ from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal, Slot
 from app.engine_thread import EngineThread
 from app.engine_worker import LoadOrder, RunOrder
 from app.failure import Failure
+from app.following import Following
 from app.loader import LoadedSummary, Loader, ModelMissing, ModelRequest, load_engine
-from app.mailbox import LoadOver, Notice, RunMoved, RunOver
+from app.mailbox import LoadOver, Notice, RecordingStopped, RunMoved, RunOver
+from app.recorder import Recorder
 from app.run_control import RunControl
 from app.run_state import RunState
 from core.config import RunSettings
 from core.trace.events import EndReason, Event, RunStarted
+from core.trace.reading import ReadableTrace
 from core.trace.trace import Trace
 from widgets.selection import Selection
 
@@ -43,13 +46,22 @@ class Session(QObject):
     model_missing = Signal(object)
     """A `ModelMissing`: ask the user, then `load_model` again with `fetch=True`."""
 
-    def __init__(self, loader: Loader = load_engine, parent: QObject | None = None) -> None:
+    run_began = Signal(object)
+    """The `Trace` of a run that has just begun, which is on show from now on."""
+    run_ended = Signal(int)
+    """The number of a run of which nothing more comes, whether it began or was refused."""
+
+    def __init__(
+        self, loader: Loader = load_engine, recorder: Recorder | None = None, parent: QObject | None = None
+    ) -> None:
+        """`recorder` is given every event of every run, in the engine's thread."""
         super().__init__(parent)
         self._state = RunState.NO_MODEL
         self._model: LoadedSummary | None = None
-        self._trace: Trace | None = None
-        self._selection = Selection()
-        self._following = True
+        self._trace: ReadableTrace | None = None
+        self._live: Trace | None = None
+        """The newest run's, which takes the events that come, on show or not."""
+        self._following = Following()
         self._run = -1
         self._forgotten = -1
         self._control: RunControl | None = None
@@ -57,11 +69,9 @@ class Session(QObject):
         self._idle = RunState.NO_MODEL
         self._ticket = 0
         self._cancel: threading.Event | None = None
-        self._slow = QTimer(self)
-        self._slow.setSingleShot(True)
-        self._slow.setInterval(SLOW_STEP_MS)
+        self._slow = QTimer(self, singleShot=True, interval=SLOW_STEP_MS)
         self._slow.timeout.connect(self._show_running)
-        self._engine = EngineThread(loader, self)
+        self._engine = EngineThread(loader, recorder, self)
         self._engine.arrived.connect(self._on_events)
         self._engine.noticed.connect(self._on_notice)
         self._engine.progressed.connect(self.progressed)
@@ -72,13 +82,13 @@ class Session(QObject):
     # What there is
 
     @property
-    def trace(self) -> Trace | None:
+    def trace(self) -> ReadableTrace | None:
         """The run on show, finished or not; None before the first and after `reset`."""
         return self._trace
 
     @property
     def selection(self) -> Selection:
-        return self._selection
+        return self._following.selection
 
     @property
     def state(self) -> RunState:
@@ -107,7 +117,7 @@ class Session(QObject):
     @property
     def is_following(self) -> bool:
         """Whether the selection moves with the newest token, as it does until the user chooses another."""
-        return self._following
+        return self._following.on
 
     @property
     def is_loading(self) -> bool:
@@ -186,20 +196,28 @@ class Session(QObject):
         self.stop()
         self._control = None
         self._forgotten = self._run
+        self._live = None
         self._idle = RunState.READY if self._model is not None else RunState.NO_MODEL
         self._show(None)
         self._rest()
+
+    def show_trace(self, trace: ReadableTrace | None) -> None:
+        """Show another run, such as one of a file; one that is under way goes on and can be shown again."""
+        before = self.selection
+        self._following.begin(trace, live=trace is self._live and self.is_running)
+        self._show(trace, before=before)
+
+    def number_from(self, least: int) -> None:
+        """Give the runs to come numbers from `least` on, as those before are taken."""
+        self._run = max(self._run, least - 1)
 
     # Selection
 
     def select(self, selection: Selection) -> None:
         """Select for the user. The newest token goes on being followed; any other stays until it is let go."""
-        count = len(self._trace.records) if self._trace is not None else 0
-        known = selection.token is not None and 0 <= selection.token < count
-        chosen = selection if known else Selection()
-        newest = self._newest().token
-        self._following = chosen.token is None or newest is None or chosen.token >= newest
-        self._select(chosen)
+        before = self.selection
+        self._following.choose(selection, self._trace, held=self._state is RunState.PAUSED)
+        self._tell_selection(before)
 
     # The end
 
@@ -216,16 +234,19 @@ class Session(QObject):
     @Slot(object)
     def _on_events(self, events: list[Event]) -> None:
         changed = [self._take(event) for event in events if event.run > self._forgotten]
-        if changed:
+        if changed and self._trace is self._live:
             self._show(self._trace, min(changed))
 
     def _take(self, event: Event) -> int:
-        """Add an event to the trace; the first token whose record it changes."""
-        if self._trace is None or isinstance(event, RunStarted):
-            self._trace = Trace()
-            self._following = True
-        self._trace.append(event)
-        return 0 if isinstance(event, RunStarted) else getattr(event, "token", self._trace.emitted_count)
+        """Add an event to its trace; the first token whose record it changes."""
+        if self._live is None or isinstance(event, RunStarted):
+            self._trace = self._live = Trace()
+            self._following.on = True
+        self._live.append(event)
+        if isinstance(event, RunStarted):
+            self.run_began.emit(self._live)
+            return 0
+        return getattr(event, "token", self._live.emitted_count)
 
     @Slot(object)
     def _on_notice(self, notice: Notice) -> None:
@@ -236,6 +257,8 @@ class Session(QObject):
                 self._on_run_over(notice)
             case LoadOver():
                 self._on_load_over(notice)
+            case RecordingStopped():
+                self.failed.emit(notice.failure)
 
     def _on_run_moved(self, notice: RunMoved) -> None:
         if notice.run != self._run or not self.is_running or self.is_loading:
@@ -248,7 +271,7 @@ class Session(QObject):
             self._set_state(RunState.RUNNING)
 
     def _on_run_over(self, notice: RunOver) -> None:
-        ended, failure = self._trace.ended if self._trace is not None else None, notice.failure
+        ended, failure = self._live.ended if self._live is not None else None, notice.failure
         if ended is not None and ended.run == notice.run:
             gave_up = ended.reason is EndReason.FAILED
             self._idle = RunState.FAILED if gave_up else RunState.FINISHED
@@ -257,6 +280,7 @@ class Session(QObject):
         if notice.run == self._run:
             self._control = None
             self._rest()
+        self.run_ended.emit(notice.run)
         if failure is not None and notice.run > self._forgotten:
             self.failed.emit(failure)
 
@@ -306,32 +330,20 @@ class Session(QObject):
             self._state = state
             self.state_changed.emit(state)
 
-    def _show(self, trace: Trace | None, first: int = 0) -> None:
+    def _show(self, trace: ReadableTrace | None, first: int = 0, before: Selection | None = None) -> None:
         """Tell of a changed trace, with a selection that already fits it: no view looks up a token that is gone."""
-        before = self._selection
+        before = before or self.selection
         self._trace = trace
-        self._following = self._following or trace is None
-        if self._following:
-            self._selection = self._newest()
+        self._following.on = self._following.on or trace is None
+        self._following.follow(trace, held=self._state is RunState.PAUSED)
         self.trace_changed.emit(first)
-        if self._selection != before:
-            self.selection_changed.emit(self._selection)
+        self._tell_selection(before)
 
     def _follow(self) -> None:
-        if self._following:
-            self._select(self._newest())
+        before = self.selection
+        self._following.follow(self._trace, held=self._state is RunState.PAUSED)
+        self._tell_selection(before)
 
-    def _newest(self) -> Selection:
-        """The last emitted token; while paused in the middle of the next one, that one and its last layer run."""
-        if self._trace is None:
-            return Selection()
-        count = self._trace.emitted_count
-        if self._state is RunState.PAUSED and count < len(self._trace.records):
-            layers = self._trace.records[count].layers_run
-            return Selection(count, layers - 1 if layers else None)
-        return Selection(count - 1) if count else Selection()
-
-    def _select(self, selection: Selection) -> None:
-        if selection != self._selection:
-            self._selection = selection
-            self.selection_changed.emit(selection)
+    def _tell_selection(self, before: Selection) -> None:
+        if self.selection != before:
+            self.selection_changed.emit(self.selection)

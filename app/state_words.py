@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from app.run_state import RunState
 
 if TYPE_CHECKING:
-    from core.trace.trace import Trace
+    from core.trace.reading import ReadableTrace
 
 NEXT = {
     RunState.NO_MODEL: "No model is open.\nChoose one under Model, at the top left (Ctrl+D takes the default one).",
@@ -32,7 +32,7 @@ PURPOSE = {
 """By panel: what will stand there."""
 
 
-def empty_sentences(state: RunState, has_model: bool, trace: Trace | None) -> dict[str, str] | None:
+def empty_sentences(state: RunState, has_model: bool, trace: ReadableTrace | None) -> dict[str, str] | None:
     """By panel, what to show in place of its view; None once there is a token to show."""
     if trace is not None and trace.started is not None and trace.records:
         return None
@@ -42,7 +42,7 @@ def empty_sentences(state: RunState, has_model: bool, trace: Trace | None) -> di
     return {"tokens": following, **PURPOSE}
 
 
-def detail(state: RunState, trace: Trace | None) -> str:
+def detail(state: RunState, trace: ReadableTrace | None) -> str:
     """A few words beside the state: how far the prompt is read, where the run is held, why it ended."""
     if trace is None:
         return ""
@@ -57,7 +57,7 @@ def detail(state: RunState, trace: Trace | None) -> str:
             return ""
 
 
-def _held_at(trace: Trace) -> str:
+def _held_at(trace: ReadableTrace) -> str:
     if not trace.records:
         return "before the first token"
     record = trace.records[-1]

@@ -13,7 +13,7 @@ from widgets.quiet_label import QuietLabel
 if TYPE_CHECKING:
     from app.figures import Figures
     from core.trace.events import ModelInfo
-    from core.trace.trace import Trace
+    from core.trace.reading import ReadableTrace
 
 SIGNS = {
     RunState.NO_MODEL: "○",
@@ -61,7 +61,7 @@ class StatusLine(QStatusBar):
         where = f"CPU, {threads}" if info.device == "cpu" else info.device.upper()
         _show(self.model, f"{info.name} · {info.dtype} · {where}")
 
-    def show_figures(self, figures: Figures, trace: Trace | None) -> None:
+    def show_figures(self, figures: Figures, trace: ReadableTrace | None) -> None:
         """Show the run's figures as far as they are known."""
         depth = trace.depth if trace else 0
         _show(self.speed, _amount(figures.tokens_per_second, "{:.1f} tokens/s"))

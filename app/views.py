@@ -23,7 +23,8 @@ from core.analysis.summaries import (
 from core.analysis.tree_curves import node_curves
 from core.analysis.why import why
 from core.config import Policy, Record
-from core.trace.trace import TokenRecord, Trace
+from core.trace.reading import ReadableTrace
+from core.trace.trace import TokenRecord
 from widgets.exit_chart import ExitChart
 from widgets.palette import DARK, Theme
 from widgets.probability_curves import NO_TOKEN, ProbabilityCurvesView
@@ -52,7 +53,7 @@ class Views(QObject):
         super().__init__(parent)
         self.panels = {place.key: panels[place.key] for place in VIEWS}
         self.figures = Figures()
-        self._trace: Trace | None = None
+        self._trace: ReadableTrace | None = None
         self._selection = Selection()
         self._theme: Theme = DARK
         self._audited = False
@@ -105,7 +106,7 @@ class Views(QObject):
             view.selected.connect(self.selected)
         self._show_legends()
 
-    def show_trace(self, trace: Trace | None, first: int, selection: Selection) -> None:
+    def show_trace(self, trace: ReadableTrace | None, first: int, selection: Selection) -> None:
         """Draw the tokens from `first` on again, one panel a frame; everything where the trace is another one."""
         if trace is not self._trace or trace is None:
             self._replace(trace)
@@ -149,7 +150,7 @@ class Views(QObject):
         for view in (*self._marked.values(), self.why):
             view.apply_theme(theme)
 
-    def _follow_kind(self, trace: Trace | None) -> None:
+    def _follow_kind(self, trace: ReadableTrace | None) -> None:
         """Name wrong exits and passes in the legends only where they can be known, so that other ones stay short."""
         settings = trace.started.settings if trace and trace.started else None
         kind = bool(settings and settings.record is Record.AUDIT), bool(settings and settings.tree.on)
@@ -185,7 +186,7 @@ class Views(QObject):
         panel.visibilityChanged.connect(partial(self._see, place.key))
         self._draw[place.key] = draw
 
-    def _replace(self, trace: Trace | None) -> None:
+    def _replace(self, trace: ReadableTrace | None) -> None:
         self._trace = trace
         self._update_figures()
         self.why.clear()

@@ -17,10 +17,11 @@ from core.analysis.why_tree import why_tree
 from core.analysis.wording import bold, bold_token, compared, counted, joined, share, took
 from core.config import Lens, Policy, RunSettings
 from core.trace.events import ExitReason
-from core.trace.trace import TokenRecord, Trace
+from core.trace.reading import ReadableTrace
+from core.trace.trace import TokenRecord
 
 
-def why(trace: Trace, token: int | None, layer: int | None) -> str:
+def why(trace: ReadableTrace, token: int | None, layer: int | None) -> str:
     """One paragraph of minimal HTML about a token, or about one of its layers; "" where nothing is selected.
 
     Args:
@@ -41,7 +42,7 @@ def why(trace: Trace, token: int | None, layer: int | None) -> str:
     return story.of_layer(layer)
 
 
-def why_plain(trace: Trace, token: int | None, layer: int | None) -> str:
+def why_plain(trace: ReadableTrace, token: int | None, layer: int | None) -> str:
     """`why` without markup, for the clipboard, a screen reader or a terminal."""
     return html.unescape(re.sub(r"<[^>]*>", "", why(trace, token, layer))).replace("\u00a0", " ")
 

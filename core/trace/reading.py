@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from core.trace.events import IntArray, RunEnded, RunStarted
+from core.trace.events import IntArray, PrefillAdvanced, RunEnded, RunStarted
 from core.trace.overview import Overview
 from core.trace.records import TokenRecord
 
@@ -15,6 +15,9 @@ class ReadableTrace(Protocol):
 
     @property
     def started(self) -> RunStarted | None: ...
+
+    @property
+    def prefill(self) -> PrefillAdvanced | None: ...
 
     @property
     def ended(self) -> RunEnded | None: ...
