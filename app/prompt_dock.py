@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.choices import NO_TEMPLATE
 from app.forms import Note, named
 
 EXAMPLES = (
@@ -74,9 +75,7 @@ class PromptPanel(QWidget):
         """Grey the template out, with the reason, where the model has none."""
         self.template.setEnabled(available)
         self.template.setToolTip(
-            "Wrap the prompt as a user's turn, the way the model was trained"
-            if available
-            else "This model has no chat template; the prompt is continued as it stands"
+            "Wrap the prompt as a user's turn, the way the model was trained" if available else NO_TEMPLATE
         )
         self.template.setAccessibleDescription(self.template.toolTip())
 

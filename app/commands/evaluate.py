@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from app.choices import NO_TEMPLATE
 from app.commands import console, model_card, options, prompt_files, setting_flags
 from app.commands.figure_words import CURVE, shown
 from core.errors import UserError
@@ -141,7 +142,10 @@ def _fit(settings: RunSettings, arguments: argparse.Namespace, opened: Opened) -
         settings, arguments, depth=info.depth, has_parts=parts is not None, card=parts.card if parts else {}
     )
     remark = f"Nothing is trained for {info.name}, so this is dense; `specee-viewer train` makes what SpecEE needs."
-    return fitted, [remark] if runs_dense else []
+    remarks = [remark] if runs_dense else []
+    if settings.chat_template and not opened.model.tokenizer.has_chat_template:
+        remarks.append(NO_TEMPLATE)
+    return fitted, remarks
 
 
 def _check_lengths(opened: Opened, prompts: Sequence[FilePrompt], settings: RunSettings) -> None:

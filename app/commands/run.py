@@ -7,11 +7,12 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.choices import NO_TEMPLATE
 from app.commands import console, options, setting_flags
 from core.config import DType
 from core.errors import UserError
@@ -77,10 +78,12 @@ def run(arguments: argparse.Namespace) -> int:
         settings, runs_dense = setting_flags.fit_model(
             settings, arguments, depth=about.info.depth, has_parts=about.has_parts, card=about.parts_card
         )
-        remark = f"{about.parts_problem} This run is dense." if runs_dense else None
+        remarks = [f"{about.parts_problem} This run is dense."] if runs_dense else []
+        if settings.chat_template and not about.has_chat_template:
+            remarks.append(NO_TEMPLATE)
         events = engine.run(arguments.prompt, settings, 0, stop, time.perf_counter)
         with _written(arguments.out, events) as written:
-            trace = _follow(written, keep, echo=not arguments.json, remark=remark)
+            trace = _follow(written, keep, echo=not arguments.json, remarks=remarks)
     if arguments.json:
         print(json.dumps(summary(trace)))
     return _exit_code(trace)
@@ -126,10 +129,10 @@ def _written(out: Path | None, events: Iterable[Event]) -> Iterator[Iterable[Eve
         yield written
 
 
-def _follow(events: Iterable[Event], keep: Keep, *, echo: bool, remark: str | None) -> Trace:
+def _follow(events: Iterable[Event], keep: Keep, *, echo: bool, remarks: Sequence[str]) -> Trace:
     """Gather the run, printing its text as it comes.
 
-    The remark waits for the first event, so that a refusal is the only line on stderr.
+    The remarks wait for the first event, so that a refusal is the only line on stderr.
     """
     from core.model.tokens import TextStream
     from core.trace.events import RunStarted, TokenEmitted
@@ -138,7 +141,7 @@ def _follow(events: Iterable[Event], keep: Keep, *, echo: bool, remark: str | No
     trace, stream = Trace(), TextStream()
     for event in keep.kept(events):
         trace.append(event)
-        if isinstance(event, RunStarted) and remark:
+        for remark in remarks if isinstance(event, RunStarted) else ():
             console.note(remark)
         if echo and isinstance(event, TokenEmitted) and not event.special:
             _print_now(stream.feed(event.token_bytes))

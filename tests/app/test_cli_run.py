@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from app import cli, loader
+from app.choices import NO_TEMPLATE
 from app.commands import console
 from core.config import DType, KVPolicy, Policy, Record, RunSettings, SamplingSettings, SchedulerSettings
 from core.errors import UserError
@@ -82,14 +83,20 @@ def token_events(run: int, index: int, token: bytes) -> Iterator[Event]:
 
 
 def use(
-    monkeypatch: pytest.MonkeyPatch, engine: ScriptedEngine, *, has_parts: bool = True, depth: int = DEPTH
+    monkeypatch: pytest.MonkeyPatch,
+    engine: ScriptedEngine,
+    *,
+    has_parts: bool = True,
+    depth: int = DEPTH,
+    has_chat_template: bool = True,
 ) -> ScriptedEngine:
     def load(request: loader.ModelRequest, report: Report, cancel: threading.Event) -> loader.LoadedEngine:
         engine.requests.append(request)
         report(Progress("Loading weights", 1, 2, "layers"))
         check(cancel)
         info = dataclasses.replace(INFO, depth=depth)
-        summary = loader.LoadedSummary(request, info, has_parts, "" if has_parts else PROBLEM)
+        problem = "" if has_parts else PROBLEM
+        summary = loader.LoadedSummary(request, info, has_parts, problem, has_chat_template=has_chat_template)
         return loader.LoadedEngine(summary, engine.run)
 
     monkeypatch.setattr(loader, "load_engine", load)
@@ -267,6 +274,15 @@ def test_that_a_model_without_parts_runs_dense_and_says_why(
     assert engine.settings is not None
     assert engine.settings.policy is Policy.DENSE
     assert capsys.readouterr() == ("a\n", f"{PROBLEM} This run is dense.\n")
+
+
+@pytest.mark.parametrize(("flags", "told"), [((), f"{NO_TEMPLATE}\n"), (("--no-chat-template",), "")])
+def test_that_a_chat_template_that_is_not_there_is_told_of_where_one_is_wanted(
+    flags: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use(monkeypatch, ScriptedEngine(b"a"), has_chat_template=False)
+    assert cli.main(["run", "--prompt", "x", *flags]) == 0
+    assert capsys.readouterr() == ("a\n", told)
 
 
 def test_that_a_policy_asked_for_by_name_is_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
