@@ -15,7 +15,7 @@ MARGIN = 8
 LEFT_WIDTH = 288
 PROMPT_LEAST = 150
 """Height in pixels that the prompt keeps in a low window."""
-ROWS = (0.22, 0.38, 0.40)
+ROWS = (0.20, 0.36, 0.44)
 """Shares of the right side's height: tokens, charts, curves and words."""
 HORIZONTAL, VERTICAL = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 

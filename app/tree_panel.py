@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.panel import Panel
+from app.title_words import unbroken
 from core.analysis.tree_figure import TreeFigure
 from core.analysis.tree_view import tree_figure
 from core.trace.reading import ReadableTrace
@@ -15,7 +16,8 @@ def draw_tree(view: TreeView, panel: Panel, trace: ReadableTrace, record: TokenR
     """Show the pass that this token came from."""
     figure = tree_figure(trace, record.token) if record is not None else None
     view.set_figure(figure, why_no_tree(trace, record))
-    panel.set_subtitle(f"{pass_words(figure)} &nbsp;{TreeView.legend_html(theme)}" if figure else "")
+    legend = unbroken(TreeView.legend_html(theme))
+    panel.set_subtitle(f"{pass_words(figure)} &nbsp;{legend}" if figure else "")
 
 
 def why_no_tree(trace: ReadableTrace, record: TokenRecord | None) -> str:

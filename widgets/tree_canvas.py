@@ -288,9 +288,9 @@ class TreeCanvas(QGraphicsView):
         return min(max(self._whole_scale(shape), self._least_fit), MOST_FIT)
 
     def _whole_scale(self, shape: TreeShape) -> float:
-        """The zoom at which the whole tree just fits."""
-        room, bounds = self.viewport().size(), shape.bounds
-        return min(room.width() / bounds.width(), room.height() / bounds.height())
+        """The zoom at which the whole tree just fits, without scroll bars."""
+        room, bounds = self.maximumViewportSize(), shape.bounds
+        return min((room.width() - 2) / bounds.width(), (room.height() - 2) / bounds.height())
 
     def _set_zoom(self, zoom: float) -> None:
         factor = min(max(zoom, LEAST), MOST) / self.zoom

@@ -56,7 +56,7 @@ class TreeView(QWidget):
             f'<span style="color:{theme.accent}">✓</span> accepted &nbsp;'
             f'<span style="color:{theme.accent}">◆</span> bonus &nbsp;'
             f'<span style="color:{theme.caution}">⊘</span> refused &nbsp;'
-            f'<span style="color:{theme.right}">❐</span> n-gram &nbsp;bar = exit'
+            f'<span style="color:{theme.right}">❐</span> n-gram'
         )
 
     def set_figure(self, figure: TreeFigure | None, why_empty: str = NO_TREE) -> None:

@@ -44,10 +44,9 @@ def counts_text(figure: TreeFigure) -> str:
     counts = figure.counts
     if not counts.rows:
         return f"no predictors to map: {_counted(counts.paths, 'path')} in one pass"
-    independent = f"independent {counts.combinations_text} combinations"
-    rows = f"{_counted(counts.rows, 'predictor row')} a layer"
-    merged = "merging would make" if figure.mapping is Mapping.INDEPENDENT else "merged"
-    return f"{independent} → {merged} {_counted(counts.paths, 'hyper-token')} · {rows}"
+    merged = "would merge to" if figure.mapping is Mapping.INDEPENDENT else "→"
+    paths, rows = _counted(counts.paths, "hyper-token"), _counted(counts.rows, "predictor row")
+    return f"{counts.combinations_text} combinations {merged} {paths} · {rows}"
 
 
 def node_words(figure: TreeFigure, node: int, layer: int) -> str:

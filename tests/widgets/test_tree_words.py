@@ -70,11 +70,11 @@ def test_that_independent_mapping_counts_nodes_that_have_exited() -> None:
 @pytest.mark.parametrize(
     ("mapping", "words"),
     [
-        (Mapping.REARMOST, "independent 10^7.8 combinations → merged 6 hyper-tokens · 13 predictor rows a layer"),
-        (Mapping.MEAN, "independent 10^7.8 combinations → merged 6 hyper-tokens · 6 predictor rows a layer"),
+        (Mapping.REARMOST, "10^7.8 combinations → 6 hyper-tokens · 13 predictor rows"),
+        (Mapping.MEAN, "10^7.8 combinations → 6 hyper-tokens · 6 predictor rows"),
         (
             Mapping.INDEPENDENT,
-            "independent 10^7.8 combinations → merging would make 6 hyper-tokens · 13 predictor rows a layer",
+            "10^7.8 combinations would merge to 6 hyper-tokens · 13 predictor rows",
         ),
     ],
 )
@@ -108,5 +108,5 @@ def test_that_what_a_check_made_of_a_node_is_told_at_its_layer_only() -> None:
 
 def test_that_a_screen_reader_hears_counts_layer_and_stage() -> None:
     words = summary(figure(TreePlan()), 23)
-    assert words.startswith("Tree of the pass from token 2 on: 12 draft nodes, independent")
+    assert words.startswith("Tree of the pass from token 2 on: 12 draft nodes, 10^7.8 combinations")
     assert words.endswith("at layer 24: 1 of 6 paths proposed → ✓ verified → exit 24: 3 accepted + bonus ‘·light’.")
