@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from app.commands import bench, console, evaluate, model, options, parts, run, train
+from app.commands import bench, console, diff, evaluate, model, options, parts, run, train
 from app.failure import describe
 from core.config import DEFAULT_MODEL
 from core.errors import UserError
@@ -83,7 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--reset-layout", action="store_true", help="put the window's panels back where they were made")
     parser.set_defaults(action=_open_window)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    for command in (run, model, train, parts, evaluate, bench):
+    for command in (run, model, train, parts, evaluate, bench, diff):
         command.add_parser(commands)
     return parser
 
