@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numba import carray, cfunc, from_dtype, types
 
+from core.model.native_attention import MANY, attend, floats, turn_keys
 from core.model.native_tiles import (
     BLOCK,
     BYTES_4BIT,
@@ -27,17 +28,20 @@ from core.model.native_tiles import (
     tile4_1,
     tile4_2,
     tile4_4,
+    tile4_8,
     tile8_1,
     tile8_2,
     tile8_4,
+    tile8_8,
 )
 
-TILES = "339bd0b1fdff9de0"
-"""Hash of native_tiles.py, for numba's cache of compiled code, which looks at changes of this file only."""
+TILES = "e60711b8e8edba28"
+"""Hash of native_tiles.py and native_attention.py, for numba's cache of compiled code, which looks at changes of this
+file only."""
 ROWS = 2 * LANES
 """Output rows of a 4-bit tile."""
-TOGETHER = 4
-"""Rows that a tile is multiplied with at once, so that its weights are unpacked once for all of them."""
+TOGETHER = 8
+"""The most rows that a tile is multiplied with at once, so that its weights are unpacked once for all of them."""
 NONE = np.int64(0)
 """The address of an array that is not there."""
 SPINS = 2000
@@ -47,7 +51,7 @@ _TEAM = "counters members give_way"
 _LAYER = "hidden heads kv_heads head_dim mlp window rotates"
 _WEIGHTS = "attention_norm q_norm k_norm qkv qkv_bias out out_bias mlp_norm gate_up down"
 _CALL = "x y cos sin slots rows span seen keys values present holes capacity"
-_ROOM = "normed projected mixed gated private private_size"
+_ROOM = "normed projected mixed gated turned turned_slots private private_size"
 
 
 def _record(names: str) -> np.dtype[Any]:
@@ -63,11 +67,6 @@ C functions that tell the team's size and offer the core to others, 0 where one 
 """
 HEAD_JOB = _record(f"weights x y rows inputs outputs private private_size {_TEAM}")
 """The LM head over some rows."""
-
-
-@compiled
-def _floats(address, size):  # type: ignore[no-untyped-def]
-    return carray(pointer(address), (size,), np.float32)
 
 
 @compiled
@@ -107,15 +106,15 @@ def _normalise(x, weight, eps, y):  # type: ignore[no-untyped-def]
 def _norm_rows(job, source, weight, me, team):  # type: ignore[no-untyped-def]
     size = job.hidden
     for row in range(me, job.rows, team):
-        x, y = _floats(source + 4 * size * row, size), _floats(job.normed + 4 * size * row, size)
-        _normalise(x, _floats(weight, size), np.float32(job.eps), y)
+        x, y = floats(source + 4 * size * row, size), floats(job.normed + 4 * size * row, size)
+        _normalise(x, floats(weight, size), np.float32(job.eps), y)
 
 
 @compiled
 def _sum_blocks(x, rows, inputs, sums):  # type: ignore[no-untyped-def]
     """Sums over each block of each row, what an offset m is multiplied by."""
     blocks = inputs // BLOCK
-    values, totals = _floats(x, rows * inputs), _floats(sums, rows * blocks)
+    values, totals = floats(x, rows * inputs), floats(sums, rows * blocks)
     for i in range(rows * blocks):
         total = np.float32(0.0)
         for k in range(BLOCK):
@@ -125,15 +124,23 @@ def _sum_blocks(x, rows, inputs, sums):  # type: ignore[no-untyped-def]
 
 @compiled
 def _multiply(weights, tile, x, inputs, row, rows, sums, y):  # type: ignore[no-untyped-def]
-    """One 4-bit tile times up to `TOGETHER` rows from `row` on; y gets [rows, 32]. x has room up to whole groups."""
+    """One 4-bit tile times `_group` rows from `row` on; y gets [rows, 32]. x has room up to whole groups of 4."""
     blocks = inputs // BLOCK
     place, at, sums_at = weights + tile * blocks * BYTES_4BIT, x + 4 * inputs * row, sums + 4 * blocks * row
     if rows == 1:
         tile4_1(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
     elif rows == 2:
         tile4_2(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
-    else:
+    elif rows <= 4:
         tile4_4(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
+    else:
+        tile4_8(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
+
+
+@compiled
+def _group(left):  # type: ignore[no-untyped-def]
+    """How many of the rows left a tile takes next: 8 at once take longer than 4 and 2, but not than 4 and 4."""
+    return min(left, TOGETHER) if left >= TOGETHER - 1 else min(left, 4)
 
 
 @compiled
@@ -152,19 +159,21 @@ def _project(job, weights, bias, x, inputs, y, outputs, residual, me, team):  # 
     own, sums = _private(job, me)
     _sum_blocks(x, job.rows, inputs, sums)
     tiles = (outputs + ROWS - 1) // ROWS
-    result, target = _floats(own, TOGETHER * ROWS), _floats(y, job.rows * outputs)
+    result, target = floats(own, TOGETHER * ROWS), floats(y, job.rows * outputs)
     for tile in range(tiles * me // team, tiles * (me + 1) // team):
         first, width = tile * ROWS, min(ROWS, outputs - tile * ROWS)
-        for row in range(0, job.rows, TOGETHER):
-            rows = min(TOGETHER, job.rows - row)
+        row, rows = np.int64(0), np.int64(0)
+        while row < job.rows:
+            rows = _group(job.rows - row)
             _multiply(weights, tile, x, inputs, row, rows, sums, own)
             for r in range(rows):
                 at = (row + r) * outputs + first
                 if bias:
-                    _add(result, r * ROWS, _floats(bias, outputs), first, width)
+                    _add(result, r * ROWS, floats(bias, outputs), first, width)
                 if residual:
-                    _add(result, r * ROWS, _floats(residual, job.rows * outputs), at, width)
+                    _add(result, r * ROWS, floats(residual, job.rows * outputs), at, width)
                 _copy(result, r * ROWS, target, at, width)
+            row += rows
 
 
 @compiled
@@ -186,16 +195,18 @@ def _gate(job, me, team):  # type: ignore[no-untyped-def]
     own, sums = _private(job, me)
     _sum_blocks(job.normed, job.rows, job.hidden, sums)
     tiles = job.mlp // LANES
-    result, target = _floats(own, TOGETHER * ROWS), _floats(job.gated, job.rows * job.mlp)
+    result, target = floats(own, TOGETHER * ROWS), floats(job.gated, job.rows * job.mlp)
     for tile in range(tiles * me // team, tiles * (me + 1) // team):
-        for row in range(0, job.rows, TOGETHER):
-            rows = min(TOGETHER, job.rows - row)
+        row, rows = np.int64(0), np.int64(0)
+        while row < job.rows:
+            rows = _group(job.rows - row)
             _multiply(job.gate_up, tile, job.normed, job.hidden, row, rows, sums, own)
             for r in range(rows):
                 at = (row + r) * job.mlp + tile * LANES
                 for j in range(LANES):
                     gate, up = result[r * ROWS + j], result[r * ROWS + LANES + j]
                     target[at + j] = gate / (np.float32(1.0) + exp(-gate)) * up
+            row += rows
 
 
 @compiled
@@ -213,77 +224,21 @@ def _turn(job, row, head):  # type: ignore[no-untyped-def]
     """One head of one row: its norm where the model has one, RoPE, and for keys and values the way into the cache."""
     size, slot = job.head_dim, carray(pointer(job.slots), (job.rows,), np.int64)[row]
     heads = job.heads + 2 * job.kv_heads
-    x = _floats(job.projected + 4 * size * (heads * row + head), size)
+    x = floats(job.projected + 4 * size * (heads * row + head), size)
     if head == 0:
         carray(pointer(job.present), (job.capacity,), np.uint8)[slot] = 1
     if head >= job.heads + job.kv_heads:
         place = job.values + 4 * size * ((head - job.heads - job.kv_heads) * job.capacity + slot)
-        _copy(x, 0, _floats(place, size), 0, size)
+        _copy(x, 0, floats(place, size), 0, size)
         return
     weight = job.q_norm if head < job.heads else job.k_norm
     if weight:
-        _normalise(x, _floats(weight, size), np.float32(job.eps), x)
+        _normalise(x, floats(weight, size), np.float32(job.eps), x)
     if job.rotates:
-        _rotate(x, _floats(job.cos + 4 * size * row, size), _floats(job.sin + 4 * size * row, size))
+        _rotate(x, floats(job.cos + 4 * size * row, size), floats(job.sin + 4 * size * row, size))
     if head >= job.heads:
         place = job.keys + 4 * size * ((head - job.heads) * job.capacity + slot)
-        _copy(x, 0, _floats(place, size), 0, size)
-
-
-@compiled
-def _reach(job, row):  # type: ignore[no-untyped-def]
-    """The first slot that a row may see, and the one after the last."""
-    if job.seen:
-        return np.int64(0), job.span
-    own = carray(pointer(job.slots), (job.rows,), np.int64)[row]
-    return (max(np.int64(0), own + 1 - job.window) if job.window else np.int64(0)), min(job.span, own + 1)
-
-
-@compiled
-def _attend(job, row, head, scores):  # type: ignore[no-untyped-def]
-    """One query head of one row over the slots that it sees."""
-    size, (first, last) = job.head_dim, _reach(job, row)
-    row_bytes = 4 * size
-    base = row_bytes * job.capacity * (head // (job.heads // job.kv_heads))
-    there = carray(pointer(job.present), (job.capacity,), np.uint8)
-    seen = carray(pointer(job.seen + job.span * row), (job.span,), np.uint8)
-    query = _floats(job.projected + row_bytes * ((job.heads + 2 * job.kv_heads) * row + head), size)
-    y = _floats(job.mixed + row_bytes * (job.heads * row + head), size)
-    scale, top = np.float32(1.0) / np.sqrt(np.float32(size)), np.float32(-np.inf)
-    for slot in range(first, last):
-        dot = _dot(query, _floats(job.keys + base + row_bytes * slot, size)) * scale
-        hidden = (job.holes and not there[slot]) or (job.seen and not seen[slot])
-        scores[slot] = np.float32(-np.inf) if hidden else dot
-        top = max(top, scores[slot])
-    total = _exponentials(scores[first:last], top)
-    for j in range(size):
-        y[j] = np.float32(0.0)
-    for slot in range(first, last):
-        _add_scaled(y, scores[slot] / total, _floats(job.values + base + row_bytes * slot, size))
-
-
-@compiled
-def _dot(a, b):  # type: ignore[no-untyped-def]
-    total = np.float32(0.0)
-    for j in range(len(a)):
-        total += a[j] * b[j]
-    return total
-
-
-@compiled
-def _add_scaled(y, factor, x):  # type: ignore[no-untyped-def]
-    for j in range(len(y)):
-        y[j] += factor * x[j]
-
-
-@compiled
-def _exponentials(scores, top):  # type: ignore[no-untyped-def]
-    """Replace scores by e^(score - top); their sum."""
-    total = np.float32(0.0)
-    for i in range(len(scores)):
-        scores[i] = exp(scores[i] - top)
-        total += scores[i]
-    return total
+        _copy(x, 0, floats(place, size), 0, size)
 
 
 @compiled
@@ -299,9 +254,11 @@ def _run_layer(job):  # type: ignore[no-untyped-def]
     if not job.y:
         return  # Only keys and values were wanted.
     stage = _wait(job, stage)
-    scores = _floats(_private(job, me)[1], job.span)
-    for item in range(me, job.rows * job.heads, team):
-        _attend(job, item // job.heads, item % job.heads, scores)
+    if job.rows >= MANY:
+        turn_keys(job, me, team)
+        stage = _wait(job, stage)
+    for item in range(me, job.rows * job.kv_heads, team):
+        attend(job, item, _private(job, me)[1])
     stage = _wait(job, stage)
     _project(job, job.out, job.out_bias, job.mixed, width, job.y, job.hidden, job.x, me, team)
     stage = _wait(job, stage)
@@ -317,19 +274,23 @@ def _run_head(job):  # type: ignore[no-untyped-def]
     me, team = _join(job)
     own, _ = _private(job, me)
     blocks, tiles = job.inputs // BLOCK, (job.outputs + LANES - 1) // LANES
-    result, target = _floats(own, TOGETHER * ROWS), _floats(job.y, job.rows * job.outputs)
+    result, target = floats(own, TOGETHER * ROWS), floats(job.y, job.rows * job.outputs)
     for tile in range(tiles * me // team, tiles * (me + 1) // team):
         place, first = job.weights + tile * blocks * BYTES_8BIT, tile * LANES
-        for row in range(0, job.rows, TOGETHER):
-            rows, x = min(TOGETHER, job.rows - row), job.x + 4 * job.inputs * row
+        row, rows = np.int64(0), np.int64(0)
+        while row < job.rows:
+            rows, x = _group(job.rows - row), job.x + 4 * job.inputs * row
             if rows == 1:
                 tile8_1(place, x, 4 * job.inputs, 0, 0, own, blocks)
             elif rows == 2:
                 tile8_2(place, x, 4 * job.inputs, 0, 0, own, blocks)
-            else:
+            elif rows <= 4:
                 tile8_4(place, x, 4 * job.inputs, 0, 0, own, blocks)
+            else:
+                tile8_8(place, x, 4 * job.inputs, 0, 0, own, blocks)
             for r in range(rows):
                 _copy(result, r * LANES, target, (row + r) * job.outputs + first, min(LANES, job.outputs - first))
+            row += rows
 
 
 def _layer(job):  # type: ignore[no-untyped-def]

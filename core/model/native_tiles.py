@@ -9,6 +9,7 @@ GGUF, w = d·q + m, and everything is summed in float32.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,13 +73,19 @@ class _Tile:
             self.b.call(function, [place, read, keep, data])
 
     def dots(self, block: Any, x: Any) -> list[list[Any]]:
-        """The block's sums of q·x by row and half, each in two parts so that additions need not wait for each other."""
-        parts = [[[self.variable() for _ in range(2)] for _ in range(self.halves)] for _ in range(self.rows)]
+        """The block's sums of q·x by row and half, added up in the same order however many rows there are.
+
+        One half makes two sums, so that additions need not wait for each other.
+        """
+        parts = [[self.variable() for _ in range(2)] for _ in range(self.rows)]
         with cgutils.for_range_slice(self.b, _number(0), _number(BLOCK), _number(STEP), _I64) as (k, _):
             weights, values = self.b.add(block, self.b.mul(k, _number(LANES))), self.b.add(x, self.b.mul(k, _number(4)))
             for step in range(STEP):
-                self.multiply_add(weights, values, step, [[half[step % 2] for half in row] for row in parts])
-        return [[self.b.fadd(*map(self.b.load, half)) for half in row] for row in parts]
+                self.multiply_add(
+                    weights, values, step, [row if self.halves == 2 else [row[step % 2]] for row in parts]
+                )
+        found = [list(map(self.b.load, row)) for row in parts]
+        return found if self.halves == 2 else [[self.b.fadd(*row)] for row in found]
 
     def multiply_add(self, weights: Any, values: Any, k: int, totals: list[list[Any]]) -> None:
         q = self.unpack(self.load(weights, k * LANES, _vector(_I8), 16))
@@ -131,36 +138,72 @@ class _Tile:
         return self.b.call(function, [a, b, c])
 
 
-def _tile(bits: int, rows: int) -> Any:
-    """tile(weights, x, x_stride, sums, sums_stride, y, blocks): addresses, and strides in bytes."""
+def _function(name: str, write: Callable[[Any, Any], None]) -> Any:
+    """An intrinsic of seven int64 whose code `write` writes: a function of its own, as copies in its callers would only
+    keep the compiler busy."""
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def tile(_context: Any, _a: Any, _b: Any, _c: Any, _d: Any, _e: Any, _f: Any, _g: Any) -> Any:
-        def write(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            builder.call(_tile_function(builder.module, bits, rows), args)
+    def call(_context: Any, _a: Any, _b: Any, _c: Any, _d: Any, _e: Any, _f: Any, _g: Any) -> Any:
+        def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            kind = ir.FunctionType(ir.VoidType(), [_I64] * 7)
+            function = cgutils.get_or_insert_function(builder.module, kind, name)
+            if function.is_declaration:
+                function.linkage = "linkonce_odr"
+                function.attributes.add("noinline")
+                inner = ir.IRBuilder(function.append_basic_block())
+                write(inner, function.args)
+                inner.ret_void()
+            builder.call(function, args)
             return context.get_dummy_value()
 
-        return types.void(*[types.int64] * 7), write
+        return types.void(*[types.int64] * 7), generate
 
-    return tile
-
-
-def _tile_function(module: Any, bits: int, rows: int) -> Any:
-    """The tile's code as a function of its own: copied into its callers it would only keep the compiler busy."""
-    name = f"specee_tile_{bits}_{rows}"
-    kind = ir.FunctionType(ir.VoidType(), [_I64] * 7)
-    function = cgutils.get_or_insert_function(module, kind, name)
-    if function.is_declaration:
-        function.linkage = "linkonce_odr"
-        function.attributes.add("noinline")
-        builder = ir.IRBuilder(function.append_basic_block())
-        _Tile(builder, function.args, bits, rows).write()
-        builder.ret_void()
-    return function
+    return call
 
 
-tile4_1, tile4_2, tile4_4 = (_tile(4, rows) for rows in (1, 2, 4))
-tile8_1, tile8_2, tile8_4 = (_tile(8, rows) for rows in (1, 2, 4))
+def _tile(bits: int, rows: int) -> Any:
+    """tile(weights, x, x_stride, sums, sums_stride, y, blocks): addresses, and strides in bytes."""
+    return _function(f"specee_tile_{bits}_{rows}", lambda builder, args: _Tile(builder, args, bits, rows).write())
+
+
+tile4_1, tile4_2, tile4_4, tile4_8 = (_tile(4, rows) for rows in (1, 2, 4, 8))
+tile8_1, tile8_2, tile8_4, tile8_8 = (_tile(8, rows) for rows in (1, 2, 4, 8))
+
+
+TOGETHER_HEADS = 4
+"""Heads that `mix4` takes at once."""
+WIDE = 4 * LANES
+"""Lanes of `mix1` to `mix4`; `mix_narrow` has 16."""
+
+
+def _mix(rows: int, vectors: int) -> Any:
+    """mix(weights, stride, x, x_stride, y, y_stride, count): y[r] = Σ_k x[r, k]·weights[k], over 16·`vectors` lanes.
+
+    Addresses, and strides in bytes; `count` is the number of weights.
+    """
+
+    def write(b: Any, args: Any) -> None:
+        weights, stride, x, x_stride, y, y_stride, count = args
+        helper = _Tile(b, args, 8, rows)
+        totals = [[helper.variable() for _ in range(vectors)] for _ in range(rows)]
+        with cgutils.for_range(b, count) as loop:
+            place = b.add(weights, b.mul(loop.index, stride))
+            found = [helper.load(place, 4 * LANES * vector, _vector(_F32), 4) for vector in range(vectors)]
+            for row in range(rows):
+                at = b.add(b.add(x, b.mul(x_stride, _number(row))), b.mul(loop.index, _number(4)))
+                xk = helper.spread(helper.load(at, 0, _F32, 4))
+                for vector, total in enumerate(totals[row]):
+                    b.store(helper.fma(found[vector], xk, b.load(total)), total)
+        for row in range(rows):
+            for vector, total in enumerate(totals[row]):
+                at = b.add(b.add(y, b.mul(y_stride, _number(row))), _number(4 * LANES * vector))
+                b.store(b.load(total), helper.pointer(at, _vector(_F32)), align=4)
+
+    return _function(f"specee_mix_{rows}_{vectors}", write)
+
+
+mix1, mix2, mix3, mix4 = (_mix(rows, WIDE // LANES) for rows in (1, 2, 3, 4))
+mix_narrow = _mix(1, 1)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
