@@ -34,6 +34,8 @@ ROOMY_FROM = 0.8
 READABLE, MOST_FIT = 0.6, 1.15
 """Between these the whole tree is made to fit; a larger one is scrolled, until the user asks to see all of it."""
 LEAST, MOST = 0.3, 4.0
+LEAST_STRETCH, MOST_STRETCH = 6.0, 64.0
+"""Pixels by which the gaps between columns may grow, so that ribbons are less steep."""
 STEP = 1.2
 
 
@@ -250,9 +252,15 @@ class TreeCanvas(QGraphicsView):
         """The geometry in which a figure is shown: one line a box where two would have to be much smaller."""
         roomy = TreeShape(figure, NodeFonts(self.font(), compact=False))
         if self._whole_scale(roomy) >= ROOMY_FROM:
-            return roomy
+            return self._stretched(roomy)
         compact = TreeShape(figure, NodeFonts(self.font(), compact=True))
-        return compact if self._whole_scale(compact) > self._whole_scale(roomy) else roomy
+        return self._stretched(compact if self._whole_scale(compact) > self._whole_scale(roomy) else roomy)
+
+    def _stretched(self, shape: TreeShape) -> TreeShape:
+        """With wider gaps between the columns where a high tree leaves room beside it."""
+        free = self.maximumViewportSize().width() / self._scale_of(shape) - shape.bounds.width()
+        stretch = min(free / max(shape.columns - 1, 1), MOST_STRETCH)
+        return TreeShape(shape.figure, shape.fonts, stretch) if stretch > LEAST_STRETCH else shape
 
     def _fit_shape(self, shape: TreeShape) -> None:
         self.scene().setSceneRect(shape.bounds)

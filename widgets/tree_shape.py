@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainterPath, QPainterPathStroker
 
@@ -70,8 +71,9 @@ class Slot:
 class TreeShape:
     """The geometry of one figure in one density."""
 
-    def __init__(self, figure: TreeFigure, fonts: NodeFonts) -> None:
-        self.figure, self.fonts = figure, fonts
+    def __init__(self, figure: TreeFigure, fonts: NodeFonts, stretch: float = 0.0) -> None:
+        """`stretch` is added to the gap between two columns."""
+        self.figure, self.fonts, self.stretch = figure, fonts, stretch
         self._place()
         self._lay_ribbons()
 
@@ -123,7 +125,8 @@ class TreeShape:
         widths += [max(fonts.width(text, note, 1) for text, note in texts) for texts in said.values()]
         parents = [*nodes.parents.tolist(), *said]
         gaps = (22.0, 4.0) if fonts.compact else (32.0, 8.0)
-        placed = lay_out(parents, widths, [fonts.height] * len(parents), *gaps)
+        placed = lay_out(parents, widths, [fonts.height] * len(parents), gaps[0] + self.stretch, gaps[1])
+        self.columns = len(np.unique(placed.left))
         columns = zip(placed.left, placed.top, placed.width, placed.height, strict=True)
         rects = [QRectF(*map(float, box)) for box in columns]
         self.rects = rects[: len(nodes.texts)]

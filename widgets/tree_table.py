@@ -115,7 +115,7 @@ class TreeTable(QTableView):
     """The user chose this node."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self._telling = True
+        self._telling, self._sized = True, False
         super().__init__(parent)
         self.rows = TreeTableModel(self)
         self.setModel(self.rows)
@@ -138,10 +138,10 @@ class TreeTable(QTableView):
 
     def show_tree(self, figure: TreeFigure | None, layer: int, node: int | None) -> None:
         """This tree at this layer, with the cursor on this node; emits nothing."""
-        other = figure is not self.rows.figure
         self._telling = False
         self.rows.set_figure(figure, layer)
-        if other:
+        if not self._sized and figure is not None:  # once: it asks for every cell, and columns that jump cannot be read
+            self._sized = True
             self.horizontalHeader().resizeSections(QHeaderView.ResizeMode.ResizeToContents)
         if node is None:
             self.selectionModel().clear()

@@ -140,7 +140,8 @@ class TreeView(QWidget):
         token = self.selection.token
         bonus = figure is not None and node is None and token == figure.token + len(figure.accepted)
         self.canvas.show_tree(figure, TreeMarks(layer, self.lit, node, bonus))
-        self.table.show_tree(figure, layer, node)
+        if self.table_action.isChecked():
+            self.table.show_tree(figure, layer, node)
         self.player.show_layer(figure, layer)
         if figure is not None:
             self._show_scores(figure)
@@ -202,6 +203,7 @@ class TreeView(QWidget):
     @Slot(bool)
     def _show_table(self, shown: bool) -> None:
         self._twins.setCurrentIndex(1 if shown else 0)
+        self._show()
         (self.table if shown else self.canvas).setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot()
