@@ -45,22 +45,35 @@ def audit(
         active: shape [L], the layers that had a predictor; None where the policy has none.
         bank: the predictors that score every layer.
     """
-    logits = readout.decoder.logits(readout.every(hidden)).float()
+    states = readout.states(hidden)
+    logits = readout.decoder.logits(readout.decoder.norm(states)).float()
     choices = choose(logits)
     candidates = logits[:, draft.ids] if draft else logits[:, :0]
     # p₁ is known by now, so that the sum over the vocabulary need not be taken again.
     tops = torch.tensor([choice.top for choice in choices], device=logits.device)
     shares = (candidates - logits.amax(-1, keepdim=True)).exp() * tops[:, None]
-    scores = np.full(len(hidden), np.nan, np.float32)
+    scores, seen = np.full(len(hidden), np.nan, np.float32), candidates.cpu().numpy()
+    if draft:
+        seen = candidate_logits(readout, states, draft.ids)
     if draft and bank is not None and active is not None:
-        scores[: bank.layers] = scores_everywhere(bank, candidates.cpu().numpy(), active)
+        scores[: bank.layers] = scores_everywhere(bank, seen, active)
     return Findings(
         np.array([choice.token_id for choice in choices], np.int64),
         np.array([choice.margin for choice in choices], np.float32),
-        candidates.cpu().numpy(),
+        seen,
         shares.cpu().numpy(),
         scores,
     )
+
+
+def candidate_logits(readout: Readout, states: Tensor, ids: Tensor) -> FloatArray:
+    """norm(h_l)·W[S] of states [L, d] for tokens ids [k], as the run's predictors get it: in float32 whatever the head
+    computes in (`core.exits.judge`), since scores made from anything less differ from the run's. Shape [L, k]."""
+    decoder = readout.decoder
+    rows = (decoder.head_weight[ids] * decoder.final_norm).float().cpu().numpy()
+    h = states.float().cpu().numpy()
+    logits: FloatArray = h @ rows.T * ((h * h).mean(1, keepdims=True) + decoder.config.norm_eps) ** -0.5
+    return logits.astype(np.float32)
 
 
 def scores_everywhere(bank: PredictorBank, logits: FloatArray, active: BoolArray) -> FloatArray:

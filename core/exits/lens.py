@@ -99,10 +99,14 @@ class Readout:
         """States [..., d] after a layer as the head is to see them, where the head is."""
         return self.decoder.norm(self.state(layer, hidden))
 
+    def states(self, hidden: Sequence[Tensor]) -> Tensor:
+        """The L states [d] after each layer, as `state` gives them, in one go. Shape [L, d]."""
+        states = torch.stack([self.decoder.home(state) for state in hidden])
+        if self.lens is None:
+            return states
+        read = self.lens.every(states[: self.lens.layers, None])[:, 0]
+        return torch.cat([read, states[self.lens.layers :]])
+
     def every(self, hidden: Sequence[Tensor]) -> Tensor:
         """The L states [d] after each layer, as `normed` gives them, in one go. Shape [L, d]."""
-        states = torch.stack([self.decoder.home(state) for state in hidden])
-        if self.lens is not None:
-            read = self.lens.every(states[: self.lens.layers, None])[:, 0]
-            states = torch.cat([read, states[self.lens.layers :]])
-        return self.decoder.norm(states)
+        return self.decoder.norm(self.states(hidden))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from core.config import KVPolicy, Policy, Record, RunSettings, SamplingSettings
+from core.config import DType, KVPolicy, Policy, Record, RunSettings, SamplingSettings
 from core.engine import Engine
 from core.errors import UserError
 from core.exits.stability import first_stable
-from core.model.loading import LoadedModel
+from core.model.loading import LoadedModel, load_model
 from core.trace.events import Audited, ExitReason, LayerRun
+from tests.core.recordings import random_parts
 from tests.engines import DEPTH, ids, of_type, run
 
 
@@ -109,6 +112,17 @@ def test_that_audit_scores_an_active_layer_as_the_run_did(eager: Engine) -> None
         np.testing.assert_allclose(record.audit.scores[judged], record.scores[judged], atol=1e-5)
         assert np.isnan(record.audit.scores[-1])
         assert not np.isnan(record.audit.scores[:-1]).any()
+
+
+@pytest.mark.parametrize("dtype", [DType.FLOAT32, DType.BFLOAT16])
+def test_that_audit_scores_an_active_layer_as_the_run_did_in_any_number_format(tiny_folder: Path, dtype: DType) -> None:
+    model = load_model(tiny_folder, dtype=dtype, threads=1)
+    trace = run(Engine(model, random_parts(model)), policy=Policy.SPECEE_T1T2, threshold=1.0, record=Record.AUDIT)
+    judged = [r.evaluated for r in trace.emitted[1:]]
+    scores = np.concatenate([r.scores[at] for r, at in zip(trace.emitted[1:], judged, strict=True)])
+    assert scores.std() > 0.1
+    audited = np.concatenate([r.audit.scores[at] for r, at in zip(trace.emitted[1:], judged, strict=True)])
+    np.testing.assert_allclose(audited, scores, atol=1e-5)
 
 
 def test_that_audits_candidate_probabilities_are_over_the_whole_vocabulary(eager: Engine) -> None:
