@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -23,6 +24,7 @@ from core.exits.parts import save_parts
 from core.model.loading import load_model
 from core.training import prompts as training_prompts
 from core.training.prompts import Split
+from core.training.texts import text_hash
 from tests import engines
 from tests.tiny import make_tiny_model
 
@@ -39,6 +41,7 @@ KEYS = [
     "shortlist_miss_rate",
     "scheduler_hit_rate",
     "scheduler_chance",
+    "hit_rate_curve",
     "active_layers_mean",
     "predictor_time_share",
     "drafter_top1",
@@ -47,6 +50,9 @@ KEYS = [
     "predictor_auc",
     "predictor_ece",
     "acceptance_length",
+    "slimspec_rho",
+    "slimspec_nu",
+    "slimspec_kappa",
 ]
 Evaluate = Callable[..., tuple[int, str, str]]
 
@@ -75,6 +81,7 @@ def run_evaluate(tmp_path_factory: pytest.TempPathFactory) -> Evaluate:
             code = cli.main(argv)
         return code, out.getvalue(), err.getvalue()
 
+    run.parts = folder / "parts"  # type: ignore[attr-defined]
     return run
 
 
@@ -101,6 +108,45 @@ def test_that_what_was_not_measured_is_null_and_a_dash(run_evaluate: Evaluate) -
     assert lines["drafter top1"] == ["–"]
     assert lines["agreement"] == ["100.0", "%"]
     assert lines["mean exit layer"] == [f"{engines.DEPTH:.2f}"]
+
+
+def parts_that_know(folder: Path, texts: list[str], name: str) -> Path:
+    """A copy of trained parts whose card says that they were made from these texts."""
+    target = folder.with_name(name)
+    shutil.copytree(folder, target)
+    values = json.loads((target / "parts.json").read_text(encoding="utf-8"))
+    values["card"] = {"data": {"learned_from": [text_hash(text) for text in texts]}}
+    (target / "parts.json").write_text(json.dumps(values), encoding="utf-8")
+    return target
+
+
+def test_that_prompts_the_parts_were_made_from_are_left_out_and_counted(run_evaluate: Evaluate) -> None:
+    parts, texts = run_evaluate.parts, [f"say {number} words" for number in range(20)]  # type: ignore[attr-defined]
+    some = parts_that_know(parts, texts[1:], "some")
+    code, out, err = run_evaluate("--json", "--parts", str(some), "--split", "all")
+    assert code == 0
+    assert list(json.loads(out)["by_category"]) == ["a"]
+    assert "19 prompts were left out: the trained parts were made from them." in err
+    every = parts_that_know(parts, texts, "every")
+    code, out, err = run_evaluate("--parts", str(every))
+    assert (code, out) == (2, "")
+    assert err.startswith("The trained parts were made from all of these prompts")
+    code, _, err = run_evaluate("--parts", str(every), "--split", "tune")
+    assert code == 0
+    assert "so the figures flatter them" in err
+
+
+def test_that_the_model_card_holds_the_figures_of_every_category(run_evaluate: Evaluate, tmp_path: Path) -> None:
+    code, out, _ = run_evaluate("--json", "--parts", "{parts}", "--card", str(tmp_path / "new" / "CARD.md"))
+    text = (tmp_path / "new" / "CARD.md").read_text(encoding="utf-8")
+    figures = json.loads(out)
+    assert code == 0
+    shown = [f"{100 * part['agreement']:.1f} %" for part in (figures, *figures["by_category"].values())]
+    assert f"| agreement | {' | '.join(shown)} |" in text
+    assert "## Online hit rate over N" in text
+    code, out, err = run_evaluate("--limit", "1", "--card", str(tmp_path / "none.md"))
+    assert (code, out) == (2, "")
+    assert "there is no card to write" in err
 
 
 def test_that_every_setting_reaches_the_runs(run_evaluate: Evaluate) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from safetensors import safe_open
 
@@ -17,12 +20,15 @@ from core.exits.parts import load_parts
 from core.model.loading import load_model
 from core.progress import Cancelled, Progress, quiet
 from core.trace.trace import Trace
-from core.training.options import Stage, TrainOptions
+from core.training.options import Stage, TrainOptions, outdated_by
+from core.training.prompts import Split, read_prompts
 from core.training.recipe import train
+from core.training.texts import text_hash
 from tests.core.training_setup import prompt_file
 from tests.tiny import make_tiny_model
 
 MINUTES = 0.01
+DEFAULTS = RunSettings()
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +49,11 @@ def trained(folder: Path) -> Path:
     return train(options(folder, "trained"))
 
 
+def load_card(parts: Path) -> dict[str, Any]:
+    card: dict[str, Any] = json.loads((parts / "parts.json").read_text(encoding="utf-8"))["card"]
+    return card
+
+
 def test_that_the_recipe_leaves_parts_that_an_engine_runs(folder: Path, trained: Path) -> None:
     model = load_model(folder / "model", dtype=DType.FLOAT32)
     parts = load_parts(trained, model)
@@ -52,14 +63,31 @@ def test_that_the_recipe_leaves_parts_that_an_engine_runs(folder: Path, trained:
 
 
 def test_that_the_card_tells_recipe_data_quality_and_frontier(trained: Path) -> None:
-    card = json.loads((trained / "parts.json").read_text(encoding="utf-8"))["card"]
+    card = load_card(trained)
     prompts = card["data"]["prompts"]
     assert prompts | {"tune": 2, "test": 2} == prompts
     assert prompts["train"] + prompts["reserved"] == 8 + card["data"]["written_by_the_model"]
     assert card["drafter"]["quality"]["overall"]["tokens"] > 0
     assert set(card["predictors"]["quality"]) == {"argmax = final", "argmax = final and in S"}
     assert card["recommended_threshold"] in [point["threshold"] for point in card["frontier"]]
-    assert {"seed", "versions", "profile"} <= set(card)
+    assert {"seed", "versions", "profile", "head", "lens", "adainfer"} <= set(card)
+    assert {point["lens"] for point in card["frontier"]} == {"identity", "tuned"}
+    assert card["tune"]["chosen"] in [row["name"] for row in card["tune"]["measured"]]
+    assert [row["name"] for row in card["tune"]["measured"]][:2] == ["dense", "paper"]
+
+
+def test_that_the_parts_hold_every_piece(folder: Path, trained: Path) -> None:
+    parts = load_parts(trained, load_model(folder / "model", dtype=DType.FLOAT32))
+    assert not parts.problems
+    assert all(piece is not None for piece in (parts.slim, parts.lens, parts.lens_predictors, parts.adainfer))
+
+
+def test_that_the_card_knows_the_prompts_it_was_made_from_and_not_those_that_judge_it(
+    folder: Path, trained: Path
+) -> None:
+    known = set(load_card(trained)["data"]["learned_from"])
+    for prompt in read_prompts([folder / "prompts.jsonl"]):
+        assert (text_hash(prompt.text) in known) == (prompt.split is not Split.TEST)
 
 
 def test_that_everything_written_is_json_or_safetensors(trained: Path) -> None:
@@ -74,24 +102,36 @@ def test_that_everything_written_is_json_or_safetensors(trained: Path) -> None:
                 assert file.keys() is not None
 
 
-@pytest.mark.parametrize("during", ["Writing answers", "Training the drafter", "Counting"])
-def test_that_an_interrupted_run_goes_on_where_it_was(folder: Path, during: str) -> None:
-    cancel, out = threading.Event(), f"stopped-{during.split()[-1]}"
+def whole_pieces(work: Path) -> list[Path]:
+    """Arrays that are written once; a drafter in training is written again and again."""
+    return [path for path in work.rglob("*.safetensors") if path.stem not in ("checkpoint", "best")]
+
+
+@pytest.mark.parametrize(
+    ("stage", "during"),
+    [
+        (Stage.DATA, "Writing answers"),
+        (Stage.DRAFTER, "Training the drafter"),
+        (Stage.HEAD, "Training a head"),
+        (Stage.PREDICTORS, "Training predictors"),
+        (Stage.PROFILE, "Counting"),
+        (Stage.TUNE, "Trying settings"),
+    ],
+)
+def test_that_an_interrupted_stage_goes_on_where_it_was(folder: Path, trained: Path, stage: Stage, during: str) -> None:
+    cancel, out = threading.Event(), f"stopped-{stage}"
+    copied(folder, trained, out)
 
     def stop(progress: Progress) -> None:
         if progress.message.startswith(during):
             cancel.set()
 
     with pytest.raises(Cancelled):
-        train(options(folder, out), stop, cancel)
-    assert during == "Counting" or not (folder / out).exists()
-    seen: list[str] = []
-    train(options(folder, out, resume=True), lambda progress: seen.append(progress.message))
-    assert (folder / out / "parts.json").is_file()
-    if during != "Writing answers":
-        assert not any(message.startswith("Writing answers") for message in seen)
-    if during == "Counting":
-        assert not any(message.startswith("Training the drafter") for message in seen)
+        train(options(folder, out, stage=stage), stop, cancel)
+    finished = {path: path.read_bytes() for path in whole_pieces(folder / f"{out}.training")}
+    train(options(folder, out, stage=stage, resume=True))
+    assert {path: path.read_bytes() for path in finished} == finished
+    assert set(whole_pieces(folder / f"{out}.training")) >= set(finished)
 
 
 def test_that_resuming_with_other_prompts_is_refused(folder: Path, trained: Path) -> None:
@@ -116,7 +156,39 @@ def test_that_stages_one_by_one_make_the_same_kinds_of_parts(folder: Path) -> No
     for stage in (Stage.DATA, Stage.DRAFTER, Stage.HEAD, Stage.LENS, Stage.PREDICTORS):
         assert train(options(folder, "steps", stage=stage)).name == "steps.training"
     assert train(options(folder, "steps", stage=Stage.PROFILE)) == folder / "steps"
-    assert (folder / "steps" / "parts.json").is_file()
+    before = load_card(folder / "steps")
+    assert "recommended" not in before
+    assert train(options(folder, "steps", stage=Stage.TUNE)) == folder / "steps"
+    after = load_card(folder / "steps")
+    assert before.items() <= after.items()
+    assert RunSettings.from_json({**DEFAULTS.to_json(), **after["recommended"]}).policy is Policy.SPECEE_T1T2
+
+
+def copied(folder: Path, trained: Path, name: str) -> Path:
+    """All that the whole recipe has left, under another name."""
+    shutil.copytree(trained, folder / name)
+    shutil.copytree(f"{trained}.training", folder / f"{name}.training")
+    return folder / name
+
+
+def test_that_training_anew_keeps_classifiers_that_are_there(folder: Path, trained: Path) -> None:
+    out = copied(folder, trained, "kept")
+    shutil.rmtree(folder / "kept.training" / Stage.ADAINFER)
+    train(options(folder, "kept", stage=Stage.PROFILE))
+    model = load_model(folder / "model", dtype=DType.FLOAT32)
+    expected, parts = load_parts(trained, model), load_parts(out, model)
+    assert expected.adainfer is not None
+    assert parts.adainfer is not None
+    for name, array in expected.adainfer.arrays().items():
+        np.testing.assert_array_equal(parts.adainfer.arrays()[name], array)
+    assert parts.card["adainfer"] == expected.card["adainfer"]
+
+
+def test_that_only_what_builds_on_a_stage_is_thrown_away_with_it() -> None:
+    assert outdated_by([Stage.HEAD]) == (Stage.HEAD, Stage.TUNE)
+    assert outdated_by([Stage.ADAINFER]) == (Stage.ADAINFER,)
+    assert outdated_by([Stage.LENS]) == (Stage.LENS, Stage.PREDICTORS, Stage.PROFILE, Stage.TUNE)
+    assert outdated_by([Stage.DATA]) == tuple(stage for stage in Stage if stage is not Stage.ALL)
 
 
 def test_that_a_damaged_checkpoint_is_named_in_a_sentence(folder: Path) -> None:
