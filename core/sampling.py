@@ -18,6 +18,33 @@ class BadNumbers(ArithmeticError):
     """Logits came out as NaN or infinite."""
 
 
+BLOCK = 256
+"""Tokens whose largest logit stands for all of them. torch's own `topk` over a vocabulary takes three times as long for
+many rows."""
+
+
+def largest(logits: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """As `logits.topk(k)` for rows [n, V]: the k largest lie in the k blocks whose maxima are the largest.
+
+    Returns:
+        Values and ids, [n, k] each.
+    """
+    n, vocabulary = logits.shape
+    blocks = vocabulary // BLOCK
+    if vocabulary % BLOCK or blocks < k:
+        best = logits.topk(k)
+        return best.values, best.indices
+    grouped = logits.view(n, blocks, BLOCK)
+    chosen = grouped.amax(-1).topk(k).indices
+    best = grouped.gather(1, chosen[..., None].expand(-1, -1, BLOCK)).flatten(1).topk(k)
+    return best.values, torch.take_along_dim(chosen, best.indices // BLOCK, 1) * BLOCK + best.indices % BLOCK
+
+
+def normaliser(logits: Tensor, largest: Tensor) -> Tensor:
+    """log Σ e^logit of each row [n, V], given its largest one [n, 1]. Shape [n, 1]."""
+    return largest + (logits - largest).exp_().sum(-1, keepdim=True).log_()
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The token that a distribution over the vocabulary gives."""
@@ -50,9 +77,9 @@ class Chooser:
     def choose_rows(self, logits: Tensor, position: int) -> list[Choice]:
         """The token at one position for each row of logits [n, V]; a row that is not finite has a margin of NaN."""
         logits = logits.float()
-        best = logits.topk(2)
-        likeliest = (best.values - logits.logsumexp(-1, keepdim=True)).exp().tolist()
-        ids = best.indices[:, 0].tolist()
+        values, indices = largest(logits, 2)
+        likeliest = (values - normaliser(logits, values[:, :1])).exp().tolist()
+        ids = indices[:, 0].tolist()
         if self._settings.temperature > 0:
             finite = [bool(np.isfinite(p1 - p2)) for p1, p2 in likeliest]
             ids = [self._draw(row, position) if ok else id_ for row, ok, id_ in zip(logits, finite, ids, strict=True)]

@@ -16,9 +16,10 @@ from torch import Tensor
 
 from core.config import CANDIDATES
 from core.drafting.growth import Growth, Pool
-from core.drafting.guesses import likeliest, normaliser, probability
+from core.drafting.guesses import likeliest, probability
 from core.drafting.head import DraftHead
 from core.model.kv_cache import Branches
+from core.sampling import normaliser
 from core.trace.events import BoolArray, FloatArray, IntArray
 
 

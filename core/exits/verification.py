@@ -2,7 +2,7 @@
 
 The check costs a product with the whole LM head, more than several layers. Through the low-rank head it costs a
 fraction: that head makes a shortlist, and exact logits on those few tokens decide. What it misses is counted beside an
-audited run (`core.analysis.summaries.shortlist_miss_rate`).
+audited run (`core.analysis.shortlist`).
 """
 
 from __future__ import annotations

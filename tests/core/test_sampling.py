@@ -12,7 +12,7 @@ import torch
 from core.config import Policy, SamplingSettings
 from core.engine import Engine
 from core.errors import UserError
-from core.sampling import BadNumbers, Chooser
+from core.sampling import BLOCK, BadNumbers, Chooser, largest, normaliser
 from core.trace.events import EndReason
 from tests.engines import DEPTH, ids, run
 
@@ -63,6 +63,17 @@ def test_that_close_distributions_share_their_draw() -> None:
     chooser = Chooser(SamplingSettings(1.0))
     same = [chooser.choose(LOGITS, p).token_id == chooser.choose(LOGITS + 0.01 * p % 2, p).token_id for p in range(300)]
     assert np.mean(same) > 0.95
+
+
+@pytest.mark.parametrize("vocabulary", [7, 300, 5 * BLOCK])
+@pytest.mark.parametrize("k", [1, 2, 4, 6])
+def test_that_the_largest_by_blocks_are_the_largest(vocabulary: int, k: int) -> None:
+    logits = torch.randn(9, vocabulary, generator=torch.Generator().manual_seed(k))
+    values, indices = largest(logits, k)
+    expected = logits.topk(k)
+    assert torch.equal(values, expected.values)
+    assert torch.equal(indices, expected.indices)
+    torch.testing.assert_close(normaliser(logits, values[:, :1]), logits.logsumexp(-1, keepdim=True))
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
