@@ -8,6 +8,7 @@ and where numba is loaded anyway, for the format `native`, in one compiled funct
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -55,12 +56,18 @@ class PlainJudge:
         return features, self._bank.score(layer, features)
 
 
+def compiled_judge() -> Callable[..., float]:
+    """The compiled function, compiled when it is first asked for on a machine. Needs numba."""
+    function: Callable[..., float] = importlib.import_module("core.exits.judge_kernel").judge
+    return function
+
+
 class CompiledJudge:
     """One compiled function a look; states are float32 on the CPU. Needs numba."""
 
     def __init__(self, bank: PredictorBank, eps: float) -> None:
         """`eps` belongs to the final norm."""
-        self._function = importlib.import_module("core.exits.judge_kernel").judge
+        self._function = compiled_judge()
         self._bank = bank.w1, bank.b1, bank.w2, bank.b2
         self._eps, self._hidden = eps, np.empty(bank.hidden, np.float32)
 

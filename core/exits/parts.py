@@ -111,6 +111,7 @@ def load_parts(folder: Path, model: LoadedModel) -> TrainedParts:
         UserError: they are missing, damaged, not finite, of other shapes, or trained for another model.
     """
     from core.drafting.head import DraftHead
+    from core.exits.judge import compiled_judge
 
     values = _read_card(folder)
     if values.get("fingerprint") != model.info.fingerprint:
@@ -118,6 +119,8 @@ def load_parts(folder: Path, model: LoadedModel) -> TrainedParts:
             f"The trained parts in {folder} belong to another model than {model.info.name}; train parts for this one "
             "with `specee-viewer train`."
         )
+    if model.decoder.fused is not None:
+        compiled_judge()  # here, so that no run waits for the compiler
     card, layers = values.get("card"), model.config.depth - 1
     return TrainedParts(
         fingerprint=model.info.fingerprint,

@@ -8,16 +8,22 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
 import pytest
 
 from app.loader import LoadedEngine, ModelMissing, ModelRequest, load_engine
+from app.model_flow import facts_of
 from core.config import DEFAULT_MODEL, DType, Policy, RunSettings
 from core.errors import UserError
+from core.exits.parts import ADAINFER, save_parts
+from core.model.loading import load_model
 from core.progress import Cancelled, Progress, quiet
 from core.trace.events import LayerRun, RunEnded, RunStarted
+from tests.engines import DEPTH, parts_that_always_propose
+from tests.pieces import random_slim
 from tests.tiny import make_tiny_model
 
 
@@ -96,6 +102,20 @@ def test_that_parts_that_were_asked_for_must_be_there(folder: Path, tmp_path: Pa
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="holds no trained parts"):
         load(folder, parts_folder=tmp_path / "empty")
+
+
+def test_that_one_bad_piece_of_the_parts_leaves_the_others_to_the_window(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path / "deep", depth=DEPTH)
+    model = load_model(folder, dtype=DType.FLOAT32, threads=1)
+    parts = replace(parts_that_always_propose(model), slim=random_slim(model))
+    save_parts(tmp_path / "parts", parts)
+    (tmp_path / "parts" / ADAINFER).write_bytes(b"nothing")
+    summary = load(folder, parts_folder=tmp_path / "parts").summary
+    assert (summary.has_parts, summary.parts_pieces) == (True, {"slim"})
+    assert f"{ADAINFER} is missing or damaged" in summary.pieces_problems["adainfer"]
+    facts = facts_of(summary)
+    assert facts.can_run(Policy.SPECEE_T1)
+    assert not facts.can_run(Policy.ADAINFER_SVM)
 
 
 def test_that_a_cancelled_load_ends_before_the_model_is_read(folder: Path) -> None:
