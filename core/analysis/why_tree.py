@@ -11,8 +11,8 @@ from core.analysis import audit_words, schedule_words
 from core.analysis.tree_figure import Stage, TreeFigure
 from core.analysis.tree_view import bonus_token, tree_figure
 from core.analysis.wording import bold, bold_token, compared, counted, joined, token_text, took
-from core.config import Mapping, RunSettings
-from core.trace.events import TreeVerified, WalkEnd
+from core.config import Mapping
+from core.trace.events import StageTimes, TreeVerified, WalkEnd
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord, TreePass
 
@@ -26,27 +26,22 @@ def why_tree(trace: ReadableTrace, token: int, layer: int | None) -> str:
         layer: 0-based layer; None asks about the whole pass.
     """
     record, figure = trace.records[token], tree_figure(trace, token)
-    if record.tree is None or figure is None or trace.started is None:
+    if record.tree is None or figure is None:
         return ""
-    bonus = bonus_token(trace, record.tree)
-    story = _TreeStory(record, record.tree, figure, trace.started.settings, trace.ended is not None, bonus)
+    story = _TreeStory(trace, record, record.tree, figure)
     return story.of_pass() if layer is None or not 0 <= layer < figure.depth else story.of_layer(layer)
 
 
 class _TreeStory:
     """What can be said of one pass, from the side of one of its tokens."""
 
-    def __init__(
-        self,
-        record: TokenRecord,
-        tree: TreePass,
-        figure: TreeFigure,
-        settings: RunSettings,
-        ended: bool,
-        bonus: tuple[bytes, bool] | None,
-    ) -> None:
-        self.record, self.tree, self.figure, self.settings = record, tree, figure, settings
-        self.ended, self.bonus = ended, bonus
+    def __init__(self, trace: ReadableTrace, record: TokenRecord, tree: TreePass, figure: TreeFigure) -> None:
+        assert trace.started is not None, "a record comes from a run that has started"
+        self.record, self.tree, self.figure, self.settings = record, tree, figure, trace.started.settings
+        self.ended, self.bonus = trace.ended is not None, bonus_token(trace, tree)
+        first = trace.records[figure.token].emitted
+        self.times = first.times if first else StageTimes()
+        """Of the whole pass, which its first token carries."""
         self.name = bold(f"Token {record.token + 1}")
         if record.emitted:
             self.name += f" {bold_token(record.emitted.token_bytes, record.emitted.special)}"
@@ -54,8 +49,8 @@ class _TreeStory:
     # ---- the whole pass -------------------------------------------------------------------------------------------
 
     def of_pass(self) -> str:
-        emitted, figure = self.record.emitted, self.figure
-        if emitted is None:
+        figure = self.figure
+        if self.record.emitted is None:
             return joined(self._in_flight(), self._active(), self._mapped())
         return joined(
             self._place(),
@@ -65,7 +60,7 @@ class _TreeStory:
             audit_words.of_pass(self.record),
             self._mapped(),
             self._active(),
-            took(emitted.times),
+            took(self.times),
         )
 
     def _in_flight(self) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.analysis.why import why, why_plain
 from core.config import Mapping
-from core.trace.events import TreeVerified, WalkEnd
+from core.trace.events import StageTimes, TreeVerified, WalkEnd
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, ended
 from tests.tree_passes import TreePlan, tree_trace
@@ -126,6 +128,14 @@ def test_that_a_bonus_which_the_run_had_no_room_for_is_told_as_far_as_it_is_know
     assert "and ‘ light’ as the bonus" in why_plain(Trace.of(events), 1, None)
     unchecked = [event for event in events if not isinstance(event, TreeVerified)]
     assert "3 nodes accepted, and the bonus → exit 24." in why_plain(Trace.of(unchecked), 1, None)
+
+
+def test_that_every_token_of_a_pass_tells_the_time_of_the_whole_pass_which_its_first_token_carries() -> None:
+    trace = tree_trace(TreePlan())
+    later = trace.records[3]
+    assert later.emitted is not None
+    later.emitted = replace(later.emitted, times=StageTimes())
+    assert "It took 41.0 ms" in why_plain(trace, 3, None)
 
 
 def test_that_a_token_that_looks_like_markup_stays_text() -> None:
