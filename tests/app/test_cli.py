@@ -75,7 +75,6 @@ BAD_INPUT = {
     "bench for ever": ["bench", "--minutes", "inf"],
     "bench an unknown policy": ["bench", "--also", "brave"],
     "bench at no threshold": ["bench", "--threshold", "2"],
-    "evaluate without prompts": ["evaluate"],
     "evaluate prompts missing": ["evaluate", "--prompts", "no/such/file"],
     "evaluate an unknown split": ["evaluate", "--prompts", "p.jsonl", "--split", "half"],
     "evaluate no prompt": ["evaluate", "--prompts", "p.jsonl", "--limit", "0"],
