@@ -6,16 +6,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.choices import GROUPS_BEGIN, KV_POLICIES, POLICIES, Choice
 from app.form_values import FOLLOW_MODEL, FormValues, Input, uses
-from app.forms import Note, Rows, beside, choose, combo, enable_row, fill, labelled, spin
+from app.forms import Note, Rows, beside, choose, combo, enable_row, fill, labelled, plain, spin
 from app.own_policy_field import OwnPolicyField
 from app.profiles import CUSTOM, POINT, Measured, Point, Profile, frontier_of, measured_at, profiles_of
 from app.threshold_field import ThresholdField
 from core.config import KVPolicy, Policy
+
+_TIPS = {choice.value: choice.tip for choice in POLICIES}
 
 
 class PolicyForm(QWidget):
@@ -37,7 +39,7 @@ class PolicyForm(QWidget):
         self._make()
         self._lay_out()
         self._connect()
-        self.set_model(None, {}, frozenset(Policy))
+        self.set_model(None, {}, {})
 
     @property
     def used(self) -> Policy:
@@ -72,9 +74,12 @@ class PolicyForm(QWidget):
         self._show()
 
     def set_model(
-        self, depth: int | None, card: Mapping[str, Any], possible: frozenset[Policy], pieces: Collection[str] = ()
+        self, depth: int | None, card: Mapping[str, Any], refused: Mapping[Policy, str], pieces: Collection[str] = ()
     ) -> None:
-        """Fit ranges, profiles and the policies that can be chosen to a model and its parts; None is no model."""
+        """Fit ranges, profiles and policies to a model and its parts; None is no model.
+
+        `refused` says of each policy that cannot be chosen why not.
+        """
         self._depth = depth
         self._profiles, self._frontier = profiles_of(card, pieces), frontier_of(card)
         self.fixed_layer.setMaximum(depth or 1000)
@@ -82,9 +87,11 @@ class PolicyForm(QWidget):
         for row in range(self.policy.count()):
             value = self.policy.itemData(row)
             if value is not None:  # None is a line between groups
-                enable_row(self.policy, row, Policy(value) in possible)
+                enable_row(self.policy, row, Policy(value) not in refused)
+                tip = refused.get(Policy(value)) or _TIPS[value]
+                self.policy.setItemData(row, plain(tip), Qt.ItemDataRole.ToolTipRole)
         with QSignalBlocker(self.policy):
-            choose(self.policy, self._wanted if self._wanted in possible else Policy.DENSE)
+            choose(self.policy, Policy.DENSE if self._wanted in refused else self._wanted)
         if self._profile == FOLLOW_MODEL and depth is not None:
             self._apply(self._profiles[0])
         self._show()

@@ -22,6 +22,8 @@ from app.tree_form import TreeForm
 from core.config import Policy, Record, RunSettings, TreeSettings
 from core.errors import UserError
 
+NO_CLASSIFIERS = "No classifiers are trained for this model; `specee-viewer train --stage adainfer` makes them."
+
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
@@ -49,9 +51,13 @@ class ModelFacts:
         """Whether AdaInfer's classifiers were trained, too."""
         return "adainfer" in self.pieces
 
-    def can_run(self, policy: Policy) -> bool:
-        """Whether what the policy needs is there."""
-        return (self.has_parts or not policy.needs_parts) and (self.has_adainfer or not policy.needs_adainfer)
+    def why_not(self, policy: Policy) -> str:
+        """What the policy needs and is not there, as a sentence; "" where it can run."""
+        if policy.needs_parts and not self.has_parts:
+            return self.parts_problem
+        if policy.needs_adainfer and not self.has_adainfer:
+            return self.pieces_problems.get("adainfer", NO_CLASSIFIERS)
+        return ""
 
 
 class SettingsPanel(QWidget):
@@ -127,12 +133,12 @@ class SettingsPanel(QWidget):
     def set_model(self, facts: ModelFacts | None) -> None:
         """Fit the form to a model. What it lacks trained parts for is greyed out, and the form says how to train."""
         self._facts = facts
-        possible = frozenset(policy for policy in Policy if facts is None or facts.can_run(policy))
+        refused = {policy: why for policy in Policy if facts and (why := facts.why_not(policy))}
         self.scheduler.set_depth(facts.depth if facts else None)
         self.max_tokens.setMaximum(facts.context if facts else 1_000_000)
         pieces = facts.pieces if facts else frozenset[str]()
         self.checks.set_pieces(pieces, facts.pieces_problems if facts else {})
-        self.exits.set_model(facts.depth if facts else None, facts.card if facts else {}, possible, pieces)
+        self.exits.set_model(facts.depth if facts else None, facts.card if facts else {}, refused, pieces)
         self.model.set_parts(facts.parts if facts and facts.has_parts else "")
         if facts is not None:
             self.model.set_devices(facts.devices)

@@ -114,8 +114,8 @@ def test_that_one_bad_piece_of_the_parts_leaves_the_others_to_the_window(tmp_pat
     assert (summary.has_parts, summary.parts_pieces) == (True, {"slim"})
     assert f"{ADAINFER} is missing or damaged" in summary.pieces_problems["adainfer"]
     facts = facts_of(summary)
-    assert facts.can_run(Policy.SPECEE_T1)
-    assert not facts.can_run(Policy.ADAINFER_SVM)
+    assert not facts.why_not(Policy.SPECEE_T1)
+    assert facts.why_not(Policy.ADAINFER_SVM) == summary.pieces_problems["adainfer"]
 
 
 def test_that_a_cancelled_load_ends_before_the_model_is_read(folder: Path) -> None:

@@ -145,6 +145,21 @@ def test_that_adainfer_can_be_chosen_once_its_classifiers_are_trained(form: Sett
     assert rows(form)[Policy.ADAINFER_CRF]
 
 
+def test_that_a_policy_that_cannot_be_chosen_says_why(form: SettingsPanel) -> None:
+    box = form.exits.policy
+    svm, t1 = (box.findData(policy.value) for policy in (Policy.ADAINFER_SVM, Policy.SPECEE_T1))
+
+    def tip(row: int) -> str:
+        return str(box.itemData(row, Qt.ItemDataRole.ToolTipRole))
+
+    assert "“specee-viewer train --stage adainfer” makes them" in tip(svm)
+    form.set_model(replace(FACTS, pieces_problems={"adainfer": "adainfer.safetensors is damaged."}))
+    assert tip(svm) == "adainfer.safetensors is damaged."
+    assert "SpecEE" in tip(t1)
+    form.set_model(BARE)
+    assert tip(t1) == "Train it with “specee-viewer train”."
+
+
 SHOWN = {
     Policy.DENSE: {"tree"},
     Policy.SPECEE_T1: {"threshold", "profile", "kv_policy", "lens", "gate", "heads", "tree"},
