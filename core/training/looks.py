@@ -26,8 +26,10 @@ from core.training.prompts import Use
 from core.training.readings import read
 from core.training.workspace import Workspace
 
-MOST = {Use.RESERVED: 20_000, Use.TUNE: 6000, Use.TEST: 6000}
+MOST = {Use.RESERVED: 20_000, Use.TUNE: 5000, Use.TEST: 4000}
 """Tokens of each use that are looked at, at most."""
+COST = {Use.RESERVED: 0.2, Use.TUNE: 1.0, Use.TEST: 1.0}
+"""What one takes, a held-out token being 1."""
 STEPS = (1024, 2048, 4096, 8192)
 """Columns that are tried at once, and then all that are left."""
 TIE = 1e-4
@@ -45,7 +47,7 @@ class Looks:
         self._layers = decoder.config.depth - 1
         # What depends on the lens goes when the lens is trained anew.
         self._stage, self._name = (Stage.DATA, "identity") if lens is None else (Stage.LENS, "tuned")
-        self._contest: _Contest | None = None
+        self._contest: Contest | None = None
 
     def keys(self, use: Use, seconds: float | None = None) -> list[Key]:
         """The answers that are looked at, so many as `seconds` allow; once planned, the same ever after."""
@@ -92,7 +94,7 @@ class Looks:
         shape, flat = normed.shape[:2], normed.flatten(0, 1)
         if use is Use.RESERVED:
             if self._contest is None:
-                self._contest = _Contest(self._decoder.head_weight.float(), self._mass())
+                self._contest = Contest(self._decoder.head_weight.float(), self._mass())
             final = self._answers.read(key, "ids")[self._answers.read(key, "kept").long()].long()
             wins = self._contest.wins(flat, final.repeat_interleave(shape[1]))
             yield key.name("agrees"), wins.view(shape)
@@ -114,7 +116,7 @@ class Looks:
         wanted = {use: min(total, MOST[use]) for use, total in totals.items()}
         allowed = 1.0
         if seconds is not None and (a_token := self._seconds_a_token()):
-            allowed = min(1.0, seconds / (a_token * sum(wanted.values())))
+            allowed = min(1.0, seconds / (a_token * sum(COST[use] * count for use, count in wanted.items())))
         return {use.value: max(1, round(totals[use] / max(1.0, allowed * wanted[use]))) for use in MOST}
 
     def _tokens(self, use: Use) -> int:
@@ -131,7 +133,7 @@ class Looks:
         return (time.perf_counter() - start) / self._answers.length(key, "kept")
 
 
-class _Contest:
+class Contest:
     """Finds out whether a token's logit is the highest of all without computing all of them."""
 
     def __init__(self, weight: Tensor, mass: Tensor) -> None:

@@ -29,9 +29,11 @@ class Stage(StrEnum):
     """The operating point."""
     ALL = "all"
     """All of them in this order."""
+    ABLATIONS = "ablations"
+    """What the predictors' inputs and size are worth: a table for people, no part of the recipe."""
 
 
-STEPS = tuple(stage for stage in Stage if stage is not Stage.ALL)
+STEPS = tuple(stage for stage in Stage if stage not in (Stage.ALL, Stage.ABLATIONS))
 
 BUILDS_ON: dict[Stage, tuple[Stage, ...]] = {
     Stage.DATA: (),
@@ -52,18 +54,18 @@ def outdated_by(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     for stage in STEPS:
         if found.intersection(BUILDS_ON[stage]):
             found.add(stage)
-    return tuple(stage for stage in STEPS if stage in found)
+    return tuple(stage for stage in Stage if stage in found)
 
 
 MINUTES = {
-    Stage.DATA: 22,
-    Stage.DRAFTER: 40,
+    Stage.DATA: 50,
+    Stage.DRAFTER: 60,
     Stage.HEAD: 6,
-    Stage.LENS: 8,
+    Stage.LENS: 12,
     Stage.PREDICTORS: 5,
-    Stage.PROFILE: 3,
-    Stage.ADAINFER: 3,
-    Stage.TUNE: 5,
+    Stage.PROFILE: 4,
+    Stage.ADAINFER: 4,
+    Stage.TUNE: 9,
 }
 """What each stage takes of the whole recipe as the default model's parts are made."""
 
@@ -100,5 +102,5 @@ class TrainOptions:
         return STEPS if self.stage == Stage.ALL else (Stage(self.stage),)
 
     def seconds(self, stage: Stage) -> float:
-        """The stage's part of the budget."""
-        return 60 * self.budget_minutes * SHARES[stage]
+        """The stage's part of the budget; a stage that is no part of the recipe has all of it."""
+        return 60 * self.budget_minutes * SHARES.get(stage, 1.0)

@@ -33,7 +33,7 @@ from core.training.predictors import EPOCHS, Coaching, TorchBank, fit_bank, scor
 from core.training.prompts import Use
 from core.training.workspace import Timer, Workspace
 
-LOOKS_SHARE, BANK_SHARE, RELEASED_SHARE = 0.25, 0.18, 0.1
+LOOKS_SHARE, BANK_SHARE, RELEASED_SHARE = 0.28, 0.16, 0.08
 """Of the stage's time: what one way to read a layer takes to look at the tokens and to train a bank, and the bank for
 the released label."""
 

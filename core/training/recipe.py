@@ -18,6 +18,7 @@ from core.exits.parts import TrainedParts, load_parts, save_parts, user_parts
 from core.model.loading import LoadedModel, load_model
 from core.model.store import ModelStore
 from core.progress import Progress, Report, check, quiet
+from core.training.ablations import ablate
 from core.training.adainfer import fit_stage, has_libraries, load_adainfer, train_adainfer
 from core.training.card import make_card
 from core.training.data import Answers
@@ -48,7 +49,7 @@ def train(options: TrainOptions, report: Report = quiet, cancel: threading.Event
     `resume`, build on it.
 
     Returns:
-        The folder of the parts, or that other folder where stages are still to come.
+        The folder of the parts, or that other folder where stages are still to come; of ablations, a file in it.
 
     Raises:
         Cancelled: `cancel` was set; what was finished stays for `resume`.
@@ -62,6 +63,8 @@ def train(options: TrainOptions, report: Report = quiet, cancel: threading.Event
         return train_adainfer(model, prompts, options, out, report, cancel)
     work = Workspace(out.with_name(out.name + ".training"))
     run = _Training(model, folder, prompts, options, out, work, report, cancel)
+    if options.stage is Stage.ABLATIONS:
+        return run.ablate()
     if not options.resume:
         work.reset(options.steps)
     for step in options.steps:
@@ -109,6 +112,13 @@ class _Training:
         elif stage is Stage.TUNE:
             self._tune()
             self._save()
+
+    def ablate(self) -> Path:
+        """Try other predictors on what the stages have made; the table's file."""
+        if not self.options.resume:
+            self.work.reset((Stage.ABLATIONS,))
+        load_predictors(self.work)
+        return ablate(self._ground())
 
     def _save(self) -> None:
         save_parts(self.out, self._parts(self._profile(), card=True), drafter_dtype=STORED)

@@ -61,6 +61,12 @@ class Workspace:
             raise _damaged(path) from error
         return dict(values)
 
+    def save_text(self, stage: Stage, name: str, text: str) -> Path:
+        """Write text; the file."""
+        with self._written(stage, name) as partial:
+            partial.write_text(text, encoding="utf-8", newline="\n")
+        return self.path(stage, name)
+
     def save_lines(self, stage: Stage, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write plain values, an object a line."""
         with self._written(stage, name) as partial:
