@@ -19,7 +19,7 @@ from core.drafting.growth import growth_of
 from core.errors import UserError
 from core.exits.parts import TrainedParts
 from core.exits.policies import PolicyFailed, offline_set
-from core.exits.requirements import check_parts
+from core.exits.requirements import check_owner, check_parts
 from core.model.loading import LoadedModel
 from core.run_state import Pass, RunRequest, RunState, Stopped
 from core.sampling import BadNumbers
@@ -44,6 +44,7 @@ class Decoding:
         """Check the request; raises `UserError` as `Engine.run` says."""
         settings = request.settings
         settings.check_against(model.config.depth)
+        check_owner(parts, model.info)
         check_parts(settings, parts, model.info.name)
         self._prompt_ids = encode_prompt(model, request.prompt, settings.chat_template)
         growth = growth_of(settings.tree, model.config) if settings.tree.on else None

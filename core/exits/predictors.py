@@ -65,8 +65,9 @@ class PredictorBank:
         hidden += self.b1[layer]
         np.maximum(hidden, 0.0, out=hidden)
         scores = hidden @ self.w2[layer] + self.b2[layer]
-        # Halved, tanh is the sigmoid that overflows nowhere.
-        return (0.5 * np.tanh(0.5 * scores) + 0.5).astype(np.float32)
+        # By way of tanh, the sigmoid overflows nowhere.
+        squashed: FloatArray = np.float32(0.5) * np.tanh(np.float32(0.5) * scores) + np.float32(0.5)
+        return squashed
 
 
 def _sigmoid(x: float) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from core.config import Head, Lens, RunSettings
 from core.errors import UserError
 from core.exits.parts import TrainedParts
+from core.trace.events import ModelInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,19 @@ def needed_pieces(settings: RunSettings) -> list[Piece]:
         (_DRAFT, settings.draft_head is Head.SLIM),
     )
     return [piece for piece, needed in needs if needed]
+
+
+def check_owner(parts: TrainedParts | None, info: ModelInfo) -> None:
+    """Refuse parts that were trained for another model.
+
+    Raises:
+        UserError: they were.
+    """
+    if parts is not None and parts.fingerprint != info.fingerprint:
+        raise UserError(
+            f"The trained parts belong to another model than {info.name}; train parts for this one with "
+            "`specee-viewer train`."
+        )
 
 
 def check_parts(settings: RunSettings, parts: TrainedParts | None, model: str) -> None:
