@@ -80,7 +80,8 @@ class Foresight(TreeDrafter):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._text = [self.first_id]
+        self._text, self._known = [self.first_id], 0
+        self._target = self.head.decoder.new_cache(self.head.decoder.config.context)
         self._luck = np.random.default_rng(0)
 
     def feed(self, ids: Tensor, features: Tensor) -> None:
@@ -89,7 +90,7 @@ class Foresight(TreeDrafter):
 
     def grow(self, root: int, depth: int, found: Sequence[int], *, candidates: bool) -> DraftTree:
         assert self._text[-1] == root, "the drafter was fed the tokens that the run emitted"
-        truth = greedy(self.head.decoder, self._text, 1 + min(depth, self.growth.depth))
+        truth = self._truth(1 + min(depth, self.growth.depth))
         tree = super().grow(root, depth, truth[: self._luck.integers(0, len(truth))], candidates=candidates)
         if not candidates:
             return tree
@@ -103,11 +104,13 @@ class Foresight(TreeDrafter):
             node = int(children[0])
         return replace(tree, candidate_ids=known)
 
-
-def greedy(decoder: Decoder, text: list[int], count: int) -> list[int]:
-    """The next tokens that the target itself would emit; fewer at the end of its context."""
-    text, first = list(text), len(text)
-    while len(text) < min(first + count, decoder.config.context):
-        hidden = decoder.forward(torch.tensor(text), 0, decoder.new_cache(len(text)))[-1:]
-        text.append(int(decoder.logits(decoder.norm(hidden))[0].argmax()))
-    return text[first:]
+    def _truth(self, count: int) -> list[int]:
+        """The next tokens that the target itself would emit."""
+        decoder, text = self.head.decoder, list(self._text)
+        for _ in range(count):
+            hidden = decoder.forward(torch.tensor(text[self._known :]), self._known, self._target)[-1:]
+            self._known = len(text)
+            text.append(int(decoder.logits(decoder.norm(hidden))[0].argmax()))
+        # What was only foreseen is computed anew.
+        self._known = len(self._text)
+        return text[len(self._text) :]
