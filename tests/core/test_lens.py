@@ -17,7 +17,7 @@ from tests.engines import DEPTH, ids, run
 from tests.pieces import noise, random_lens, with_pieces, zero_lens
 
 RANKS = (None, 3)
-TUNED = {"lens": Lens.TUNED, "record": Record.AUDIT, "max_new_tokens": 30}
+TUNED = {"lens": Lens.TUNED, "record": Record.AUDIT, "max_new_tokens": 24}
 
 
 @pytest.mark.parametrize("rank", RANKS)
@@ -41,10 +41,18 @@ def test_that_the_last_layer_has_no_lens(tiny: LoadedModel) -> None:
     assert torch.equal(Readout(tiny.decoder, random_lens(tiny)).normed(DEPTH - 1, h), tiny.decoder.norm(h))
 
 
-@pytest.mark.parametrize("policy", [Policy.SPECEE_T1, Policy.SPECEE_T1T2, Policy.CALM, Policy.FIXED, Policy.ORACLE])
-@pytest.mark.parametrize("rank", RANKS)
+@pytest.mark.parametrize(
+    ("policy", "rank"),
+    [
+        (Policy.SPECEE_T1, 3),
+        (Policy.SPECEE_T1T2, None),
+        (Policy.CALM, None),
+        (Policy.FIXED, None),
+        (Policy.ORACLE, None),
+    ],
+)
 def test_that_a_lens_of_zeros_is_no_lens(eager: Engine, policy: Policy, rank: int | None) -> None:
-    asked = {"policy": policy, "max_new_tokens": 30, "fixed_layer": 2, "threshold": 0.02, "record": Record.AUDIT}
+    asked = {"policy": policy, "max_new_tokens": 16, "fixed_layer": 2, "threshold": 0.02, "record": Record.AUDIT}
     zeros = with_pieces(eager, lens=zero_lens(eager.model, rank))
     plain, lensed = run(eager, **asked), run(zeros, **asked, lens=Lens.TUNED)
     assert ids(lensed) == ids(plain)
@@ -55,7 +63,7 @@ def test_that_a_lens_of_zeros_is_no_lens(eager: Engine, policy: Policy, rank: in
 
 
 @pytest.mark.parametrize("kv_policy", KVPolicy)
-@pytest.mark.parametrize("policy", [Policy.SPECEE_T1T2, Policy.CALM])
+@pytest.mark.parametrize("policy", [Policy.SPECEE_T1, Policy.CALM])
 def test_that_audit_is_neutral_and_sees_what_the_policy_saw_through_the_lens(
     eager: Engine, policy: Policy, kv_policy: KVPolicy
 ) -> None:

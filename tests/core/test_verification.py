@@ -121,7 +121,7 @@ def test_that_audit_is_neutral_with_the_low_rank_head(
     eager: Engine, setting: dict[str, Head], kv_policy: KVPolicy
 ) -> None:
     slim = with_pieces(eager, slim=random_slim(eager.model))
-    asked = {**setting, "kv_policy": kv_policy, "policy": Policy.SPECEE_T1T2, "max_new_tokens": 30}
+    asked = {**setting, "kv_policy": kv_policy, "policy": Policy.SPECEE_T1T2, "max_new_tokens": 20}
     live, audit = run(slim, **asked), run(slim, **asked, record=Record.AUDIT)
     assert ids(audit) == ids(live)
     np.testing.assert_array_equal(audit.exit_layers, live.exit_layers)
