@@ -80,7 +80,6 @@ BAD_INPUT = {
     "evaluate no prompt": ["evaluate", "--prompts", "p.jsonl", "--limit", "0"],
     "evaluate an unknown policy": ["evaluate", "--prompts", "p.jsonl", "--policy", "brave"],
     "evaluate without tokens": ["evaluate", "--prompts", "p.jsonl", "--max-new-tokens", "0"],
-    "train without prompts": ["train"],
     "train in no time": ["train", "--prompts", "p.jsonl", "--budget", "0"],
     "train for ever": ["train", "--prompts", "p.jsonl", "--budget", "inf"],
     "train an unknown stage": ["train", "--prompts", "p.jsonl", "--stage", "tea"],
