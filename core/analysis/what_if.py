@@ -8,40 +8,18 @@ leaves the drafter another input, and another token another context; only a run 
 
 from __future__ import annotations
 
-import dataclasses
-from collections import deque
 from dataclasses import dataclass
-from enum import IntFlag
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.active_sets import TOLERANCE, ActiveSets, as_masks, as_rows, check_settings, thresholds_of
+from core.analysis.active_sets import Doubt as Doubt
 from core.analysis.columns import AuditColumns, last_below
 from core.analysis.rescoring import Rescorer
-from core.config import Head, Policy, RunSettings
-from core.errors import UserError
+from core.config import Head, RunSettings
 from core.exits.predictors import PredictorBank
 from core.trace.events import BoolArray, FloatArray, IntArray
-
-TOLERANCE = 1e-5
-"""How far scores computed here and by the engine may lie apart; decisions nearer to their limit are in doubt."""
-
-DECIDED_ANEW = ("policy", "threshold", "layer_thresholds", "gate", "scheduler")
-"""The settings that may differ from the recording's."""
-
-
-class Doubt(IntFlag):
-    """Why a decision may differ from the engine's although nothing changed before it."""
-
-    NONE = 0
-    SCORE = 1
-    """A score lies within `TOLERANCE` of its threshold."""
-    MARGIN = 2
-    """The margin at a check lies within `TOLERANCE` of the gate."""
-    PREDICTOR = 4
-    """Another active set changes the variations, but the recording holds no predictors to score them with."""
-    SHORTLIST = 8
-    """The low-rank head checks exits, and whether its shortlist holds the token here was not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,48 +98,28 @@ class Redecider:
         Raises:
             UserError: the settings differ in more than `DECIDED_ANEW`, or need what was not recorded.
         """
-        self._check(settings)
-        columns, thresholds = self.columns, thresholds_of(settings, self.columns.depth)
+        columns = self.columns
+        check_settings(columns.settings, settings, columns.depth, self._ranking)
+        thresholds = thresholds_of(settings, columns.depth)
         acceptable = columns.among & ~(columns.margins < settings.gate)
         acceptable[:, -1] = False
-        exits, masks = self._walk(settings, _masks(acceptable), thresholds)
-        active = _rows(masks, columns.depth)
+        exits, masks = self._walk(settings, as_masks(acceptable), thresholds)
+        active = as_rows(masks, columns.depth)
         return self._told(settings, exits, active, acceptable, thresholds)
-
-    def _check(self, settings: RunSettings) -> None:
-        recorded = self.columns.settings
-        kept = {name: getattr(settings, name) for name in DECIDED_ANEW}
-        if dataclasses.replace(recorded, **kept) != settings or not settings.policy.needs_parts:
-            raise UserError(
-                "Only the threshold, the margin gate, the scheduler and T1 or T1+T2 can be decided anew; "
-                "run again to see what another setting does."
-            )
-        settings.check_against(self.columns.depth)
-        most = settings.scheduler.offline_layers
-        if settings.policy is Policy.SPECEE_T1T2 and most > len(self._ranking):
-            raise UserError(
-                f"The recording keeps the {len(self._ranking)} best offline layers; choose M up to "
-                f"{len(self._ranking)}, or run again."
-            )
 
     def _walk(
         self, settings: RunSettings, acceptable: list[int], thresholds: list[float]
     ) -> tuple[IntArray, list[int]]:
         """Token after token, since each exit moves the next active sets: last layers run and active sets, as bits."""
         columns, masks = self.columns, [0] * len(self.columns)
-        last = columns.depth - 1
-        exits = columns.exit_layers - 1
-        ring: deque[int] = deque(maxlen=settings.scheduler.window)
-        fixed, around = self._offline_bits(settings), _around(columns.depth, settings.scheduler.radius)
+        last, exits = columns.depth - 1, columns.exit_layers - 1
+        sets = ActiveSets(settings, columns.depth, self._ranking)
         for token, audited in enumerate(columns.audited[1:].tolist(), 1):
-            active = fixed
-            for bits in ring:
-                active |= bits
-            masks[token] = active
+            active = masks[token] = sets.next()
             if audited:
                 left = self._leave(token, active, active & acceptable[token], thresholds)
                 exits[token] = last if left is None else left
-            ring.append(around[exits[token]])
+            sets.record(int(exits[token]))
         return exits, masks
 
     def _leave(self, token: int, active: int, possible: int, thresholds: list[float]) -> int | None:
@@ -173,11 +131,6 @@ class Redecider:
                 return layer
             possible ^= bit
         return None
-
-    def _offline_bits(self, settings: RunSettings) -> int:
-        if settings.policy is Policy.SPECEE_T1:
-            return (1 << (self.columns.depth - 1)) - 1
-        return sum(1 << int(layer) for layer in self._ranking[: settings.scheduler.offline_layers])
 
     def _told(
         self,
@@ -217,31 +170,3 @@ class Redecider:
         if settings.check is Head.SLIM:
             doubts |= np.where((proposed & ~columns.checked).any(1), Doubt.SHORTLIST, 0).astype(np.uint8)
         return doubts | np.where(guessed.any(1), Doubt.PREDICTOR, 0).astype(np.uint8)
-
-
-def thresholds_of(settings: RunSettings, depth: int) -> list[float]:
-    """Each layer's threshold. L numbers."""
-    own = dict(settings.layer_thresholds)
-    return [own.get(layer, settings.threshold) for layer in range(depth)]
-
-
-def _around(depth: int, radius: int) -> list[int]:
-    """For each layer the layers with predictors that lie within `radius` of it, as bits."""
-    predictors = (1 << (depth - 1)) - 1
-    return [
-        sum(1 << at for at in range(max(0, layer - radius), min(depth, layer + radius + 1))) & predictors
-        for layer in range(depth)
-    ]
-
-
-def _masks(rows: BoolArray) -> list[int]:
-    """Each row as one number, layer 0 its lowest bit."""
-    packed = np.packbits(rows, axis=1, bitorder="little")
-    return [int.from_bytes(row.tobytes(), "little") for row in packed]
-
-
-def _rows(masks: list[int], depth: int) -> BoolArray:
-    """What `_masks` packed. Shape [n, depth]."""
-    width = (depth + 7) // 8
-    packed = np.frombuffer(b"".join(mask.to_bytes(width, "little") for mask in masks), np.uint8)
-    return np.unpackbits(packed.reshape(-1, width), axis=1, count=depth, bitorder="little").astype(np.bool_)

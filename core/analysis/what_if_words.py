@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.analysis.active_sets import TOLERANCE, Doubt
 from core.analysis.columns import AuditColumns
-from core.analysis.what_if import TOLERANCE, Decisions, Doubt
+from core.analysis.what_if import Decisions
 from core.analysis.wording import bold, counted, joined
 
 _DOUBTS = {

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from core.analysis.active_sets import TOLERANCE, Doubt
 from core.analysis.columns import columns_of
-from core.analysis.what_if import TOLERANCE, Decisions, Doubt, Redecider
+from core.analysis.what_if import Decisions, Redecider
 from core.analysis.what_if_words import figures, how_exact, in_doubt
 from core.config import KVPolicy, Policy, Record, RunSettings, SchedulerSettings
 from core.errors import UserError
