@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from core.errors import UserError
 
@@ -20,6 +20,11 @@ class Progress:
     """Same unit as `done`; 0 where the end is not known."""
     unit: str = ""
     """What is counted: "bytes", "layers", "steps"; "" for none."""
+    part: str = ""
+    """Which part of longer work this is, such as a stage of training; "" where the work is one."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """Measured values by name, for curves: training tells its "step", its "loss", and on prompts held out the shares
+    "top1" and "top4", each only where it has been measured anew."""
 
 
 Report = Callable[[Progress], None]

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from app.commands import console
 from core.progress import Progress, Report
@@ -41,7 +42,7 @@ class Remaining:
             self._work, self._began_at, self._began_with = work, self._clock(), progress.done
         seconds = self._seconds(progress)
         words = "" if seconds is None else f"{progress.message}, {duration(seconds)} left"
-        return Progress(words or progress.message, progress.done, progress.total, progress.unit)
+        return replace(progress, message=words) if words else progress
 
     def _seconds(self, progress: Progress) -> float | None:
         rest = progress.total - progress.done

@@ -31,7 +31,7 @@ from core.progress import Progress, Report, check
 from core.trace.events import BoolArray, FloatArray, IntArray
 from core.training.data import Answers, Key
 from core.training.data_stage import write_answers
-from core.training.options import Stage, TrainOptions
+from core.training.options import Stage, TrainOptions, workplace
 from core.training.prompts import Prompt, Use, digest
 from core.training.readings import read
 from core.training.workspace import Workspace
@@ -135,7 +135,7 @@ def has_libraries() -> bool:
 
 def _workspace(prompts: Sequence[Prompt], options: TrainOptions, folder: Path) -> Workspace:
     """The main recipe's, where it answered the same prompts; else one of this stage's own."""
-    work = Workspace(folder.with_name(folder.name + ".training"))
+    work = Workspace(workplace(folder))
     state = work.load_json(Stage.DATA, "state.json")
     if state is not None and state.get("digest") == digest(prompts):
         return work

@@ -130,6 +130,8 @@ class _Loop:
         self._saved_at = self._timer.elapsed
         self._losses: list[float] = []
         self._quality = [DrafterQuality.empty()] * DEPTHS
+        self._fresh = False
+        """Whether tune prompts were looked at since the last report."""
 
     def run(self) -> None:
         self._note_facts()
@@ -164,6 +166,7 @@ class _Loop:
         """Measure on tune prompts, and keep the weights where they are the best so far."""
         course = self._training.course
         self._quality = chain_quality(self._training.head, self._tune, DEPTHS)
+        self._fresh = True
         loss = float(np.mean(self._losses[-100:])) if self._losses else float("nan")
         course.curve.append({"step": course.step, "loss": loss, **_by_depth(self._quality)})
         top4 = float(np.mean([one.top4 for one in self._quality]))
@@ -188,7 +191,12 @@ class _Loop:
             f"Training {self._assignment.name}: epoch {course.epoch + 1}, step {course.step}, loss {loss:.3f}; "
             f"on tune prompts top-1, top-4 at depth 1…{DEPTHS}: {chain}"
         )
-        self._report(Progress(message, int(self._timer.elapsed), int(self._timer.limit), "seconds"))
+        figures = {"step": float(course.step), "loss": loss}
+        if self._fresh:
+            figures |= {"top1": quality[0].top1, "top4": quality[0].top4}
+        self._fresh = False
+        timer = self._timer
+        self._report(Progress(message, int(timer.elapsed), int(timer.limit), "seconds", figures=figures))
 
     def _note_facts(self) -> None:
         slots = sum(int(example.learned.sum()) for example in self._examples)

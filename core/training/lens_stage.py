@@ -126,6 +126,8 @@ class _Lenses:
         self._layers = decoder.config.depth - 1
         self._last = ""
         """What the layer before has come to, for the user."""
+        self._fresh: dict[str, float] = {}
+        """The same for the curves, until it has been told."""
 
     def run(self) -> None:
         """Choose a form, train every layer in it, and write lens and facts."""
@@ -166,7 +168,9 @@ class _Lenses:
         def tell(step: int, loss: float) -> None:
             steps.append((step, loss))
             message = f"Training the lens: layer {layer + 1}, {form.name}, step {step}, loss {loss:.3f}{self._last}"
-            self._report(Progress(message, self._layers - layer - 1, self._layers, "layers"))
+            figures = {"step": float(step), "loss": loss, **self._fresh}
+            self._fresh = {}
+            self._report(Progress(message, self._layers - layer - 1, self._layers, "layers", figures=figures))
 
         lesson = Lesson(states, self._train.top_ids, self._train.top_probabilities)
         timer = Timer(0.0, seconds)
@@ -175,6 +179,7 @@ class _Lenses:
         self._work.save_tensors(Stage.LENS, f"{name}.safetensors", lens.folded())
         self._work.save_json(Stage.LENS, f"{name}.json", figures)
         agreement = f"{figures['agreement']:.0%} of tune tokens, without it {figures['plain_agreement']:.0%}"
+        self._fresh = {"top1": figures["agreement"]}
         self._last = f"; at layer {layer + 1} the final token comes first at {agreement}"
         return figures
 

@@ -33,6 +33,9 @@ class Stage(StrEnum):
     """What the predictors' inputs and size are worth: a table for people, no part of the recipe."""
 
 
+TUNED = "tune.json"
+"""Of the last stage: there once a run has come to its end."""
+
 STEPS = tuple(stage for stage in Stage if stage not in (Stage.ALL, Stage.ABLATIONS))
 
 BUILDS_ON: dict[Stage, tuple[Stage, ...]] = {
@@ -71,6 +74,17 @@ MINUTES = {
 
 SHARES = {stage: minutes / sum(MINUTES.values()) for stage, minutes in MINUTES.items()}
 """Each stage's part of the budget."""
+
+
+def workplace(out: Path) -> Path:
+    """Where a run that makes the parts in `out` keeps what its stages have made."""
+    return out.with_name(out.name + ".training")
+
+
+def is_unfinished(out: Path) -> bool:
+    """Whether a run over all stages was broken off there, so that another one may go on from it."""
+    place = workplace(out)
+    return any((place / stage.value).is_dir() for stage in STEPS) and not (place / Stage.TUNE.value / TUNED).is_file()
 
 
 @dataclass(frozen=True, slots=True)

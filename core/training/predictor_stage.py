@@ -160,7 +160,8 @@ class _Trial:
 
     def _fit(self, label: str, seconds: float) -> TorchBank:
         def tell(epoch: int, loss: float) -> None:
-            self.ground.report(Progress(f"Training predictors for {label}: loss {loss:.4f}", epoch, EPOCHS, "epochs"))
+            message, figures = f"Training predictors for {label}: loss {loss:.4f}", {"step": float(epoch), "loss": loss}
+            self.ground.report(Progress(message, epoch, EPOCHS, "epochs", figures=figures))
 
         coaching = Coaching(self.ground.options.seed, Timer(0.0, seconds), tell, self.ground.cancel)
         return fit_bank(self.train, labels_of(self.train)[label], coaching)

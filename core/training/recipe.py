@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from core.training.data import Answers
 from core.training.data_stage import write_answers
 from core.training.drafter import best_head, drafter_facts, train_drafter
 from core.training.lens_stage import has_lens, lens_facts, load_lens, train_lens
-from core.training.options import Stage, TrainOptions
+from core.training.options import Stage, TrainOptions, workplace
 from core.training.predictor_stage import Ground, load_predictors, train_predictors, tune_views
 from core.training.profile import curve, offline_tradeoff, predictor_share, profile_exits, profiled_at, rank_layers
 from core.training.prompts import Prompt, read_prompts
@@ -61,7 +62,7 @@ def train(options: TrainOptions, report: Report = quiet, cancel: threading.Event
     out = options.out or user_parts() / model.info.name
     if options.stage is Stage.ADAINFER:
         return train_adainfer(model, prompts, options, out, report, cancel)
-    work = Workspace(out.with_name(out.name + ".training"))
+    work = Workspace(workplace(out))
     run = _Training(model, folder, prompts, options, out, work, report, cancel)
     if options.stage is Stage.ABLATIONS:
         return run.ablate()
@@ -71,6 +72,11 @@ def train(options: TrainOptions, report: Report = quiet, cancel: threading.Event
         run.run(step)
         check(cancel)
     return out if options.stage in WRITING else work.folder
+
+
+def _of_stage(stage: Stage, report: Report) -> Report:
+    """The same report, which adds the stage that is being done."""
+    return lambda progress: report(replace(progress, part=stage.value))
 
 
 class _Training:
@@ -89,10 +95,13 @@ class _Training:
     ) -> None:
         """`folder` is where the model lies, `out` where the parts go."""
         self.model, self.folder, self.prompts, self.options = model, folder, prompts, options
-        self.out, self.work, self._report, self._cancel = out, work, report, cancel
+        self.out, self.work, self._told, self._cancel = out, work, report, cancel
+        self._report = report
+        """Tells with every progress whose stage it is."""
 
     def run(self, stage: Stage) -> None:
         """Do one stage, or what an earlier run left of it."""
+        self._report = _of_stage(stage, self._told)
         common = self.options, self.work, self._report, self._cancel
         if stage is Stage.DATA:
             self._answers()

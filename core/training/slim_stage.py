@@ -156,7 +156,8 @@ class _Slim:
             rows.append({"rank": rank, **self._judge.figures(slim.logits, self._judge.tune), **self._times(slim)})
             rows[-1] |= _verdict(rows[-1])
             words = f"rank {rank} keeps {rows[-1]['rho_tau']:.1%} of the acceptance on tune prompts"
-            self._report(Progress(f"Trying heads: {words}", len(rows), len(offered), "ranks"))
+            hits = {name: rows[-1][name] for name in ("top1", "top4")}
+            self._report(Progress(f"Trying heads: {words}", len(rows), len(offered), "ranks", figures=hits))
         self._work.save_json(Stage.HEAD, "sweep.json", {"ranks": rows})
         return rows
 
@@ -164,7 +165,8 @@ class _Slim:
         training = SlimTraining(start(self._full, self._lesson.states.float(), rank))
 
         def tell(step: int, loss: float) -> None:
-            self._report(Progress(f"Training a head of rank {rank}: loss {loss:.3f}", step, steps, "steps"))
+            message, figures = f"Training a head of rank {rank}: loss {loss:.3f}", {"step": float(step), "loss": loss}
+            self._report(Progress(message, step, steps, "steps", figures=figures))
 
         done = fit(
             training,

@@ -10,7 +10,7 @@ from core.config import Lens
 from core.engine import Engine
 from core.progress import Report
 from core.training.features import HeldOutViews
-from core.training.options import Stage, TrainOptions
+from core.training.options import TUNED, Stage, TrainOptions
 from core.training.prompts import Prompt
 from core.training.replay import Point
 from core.training.tune import candidates, choose, frontier_of, measure, recommendation, sweep
@@ -42,7 +42,7 @@ def tune(
     Raises:
         Cancelled: `cancel` was set; finished runs stay.
     """
-    done = work.load_json(Stage.TUNE, "tune.json")
+    done = work.load_json(Stage.TUNE, TUNED)
     if done is not None:
         return done
     assert engine.parts is not None, "exits need trained parts"
@@ -57,13 +57,13 @@ def tune(
         "chosen": row["name"] if row else None,
         "recommended": recommendation(row) if row else None,
     }
-    work.save_json(Stage.TUNE, "tune.json", facts)
+    work.save_json(Stage.TUNE, TUNED, facts)
     return facts
 
 
 def tune_facts(work: Workspace) -> dict[str, Any]:
     """What the stage has found; empty where it has not been run."""
-    return work.load_json(Stage.TUNE, "tune.json") or {}
+    return work.load_json(Stage.TUNE, TUNED) or {}
 
 
 def _frontiers(points: Sequence[Point]) -> dict[str, list[dict[str, Any]]]:

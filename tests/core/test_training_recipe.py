@@ -20,7 +20,7 @@ from core.exits.parts import load_parts
 from core.model.loading import load_model
 from core.progress import Cancelled, Progress, quiet
 from core.trace.trace import Trace
-from core.training.options import Stage, TrainOptions, outdated_by
+from core.training.options import STEPS, Stage, TrainOptions, is_unfinished, outdated_by, workplace
 from core.training.prompts import Split, read_prompts
 from core.training.recipe import train
 from core.training.texts import text_hash
@@ -203,3 +203,24 @@ def test_that_a_damaged_checkpoint_is_named_in_a_sentence(folder: Path) -> None:
 def test_that_a_budget_must_be_above_0(folder: Path, minutes: float) -> None:
     with pytest.raises(UserError, match="must be above 0"):
         options(folder, "none", budget_minutes=minutes)
+
+
+def test_that_every_progress_names_its_stage_and_some_bring_figures_for_curves(folder: Path) -> None:
+    told: list[Progress] = []
+    train(options(folder, "told"), told.append)
+    staged = [progress for progress in told if progress.part]
+    assert {Stage(progress.part) for progress in staged} >= {Stage.DATA, Stage.DRAFTER, Stage.LENS, Stage.TUNE}
+    assert [STEPS.index(Stage(one.part)) for one in staged] == sorted(STEPS.index(Stage(one.part)) for one in staged)
+    with_loss = {Stage(one.part) for one in staged if {"step", "loss"} <= set(one.figures)}
+    assert with_loss == {Stage.DRAFTER, Stage.HEAD, Stage.LENS, Stage.PREDICTORS}
+    hits = [one for one in staged if "top1" in one.figures]
+    assert {Stage.DRAFTER, Stage.HEAD, Stage.LENS} == {Stage(one.part) for one in hits}
+    assert all(0 <= one.figures["top1"] <= one.figures.get("top4", 1.0) <= 1 for one in hits)
+
+
+def test_that_a_run_is_unfinished_from_its_first_stage_to_its_last(folder: Path, trained: Path) -> None:
+    assert not is_unfinished(folder / "never")
+    assert not is_unfinished(trained)
+    copied(folder, trained, "broken-off")
+    shutil.rmtree(workplace(folder / "broken-off") / Stage.TUNE)
+    assert is_unfinished(folder / "broken-off")
