@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRectF, QSize, Qt
-from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPalette, QPen, QResizeEvent
+from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
@@ -19,7 +19,7 @@ from app.icons import icon, pixmap
 from app.places import Place
 from widgets.painting import painting
 from widgets.palette import Theme
-from widgets.quiet_label import QuietLabel
+from widgets.short_line import ShortLine
 from widgets.theme import RADIUS, mixed
 
 BUTTON = 24
@@ -27,7 +27,6 @@ EMPTY_ICON = 40
 BODY_MARGINS = (12, 2, 12, 10)
 HEADER_MARGINS = (12, 7, 8, 4)
 BUTTON_ICON = 14
-LEAST_ROOM = 120
 
 
 class Header(QWidget):
@@ -35,58 +34,24 @@ class Header(QWidget):
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._height = BUTTON + HEADER_MARGINS[1] + HEADER_MARGINS[3]
         self.title = labelled(title, "title")
-        # A long legend may not keep the panel from becoming narrow; it wraps, and the title bar grows with it.
-        self.subtitle = QuietLabel()
+        self.subtitle = ShortLine()
         self.subtitle.label.setProperty("role", "muted")
-        self.subtitle.label.setWordWrap(True)
-        self.subtitle.label.setTextFormat(Qt.TextFormat.RichText)  # a token's quote or < comes escaped, tags or not
-        self.subtitle.label.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.float_button = _small_button(f"Float {title}", "Float this panel, or put it back (double-click its title)")
         self.hide_button = _small_button(f"Hide {title}", "Hide this panel; the View menu brings it back")
         self._row = row = QHBoxLayout(self)
         row.setContentsMargins(*HEADER_MARGINS)
         row.setSpacing(6)
-        row.addWidget(self.title, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.title)
         row.addWidget(self.subtitle, 1)
-        row.addWidget(self.float_button, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self.hide_button, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.float_button)
+        row.addWidget(self.hide_button)
+        self.setFixedHeight(BUTTON + HEADER_MARGINS[1] + HEADER_MARGINS[3])
 
     def apply_theme(self, theme: Theme) -> None:
         faint = mixed(theme.muted, theme.surface, 0.35)
         self.float_button.setIcon(icon("float", theme.muted, faint))
         self.hide_button.setIcon(icon("close", theme.muted, faint))
-        for label in (self.title, self.subtitle.label):
-            # Both start level with the buttons, so that a wrapped legend hangs below its first line.
-            label.ensurePolished()
-            label.setContentsMargins(0, (BUTTON - label.fontMetrics().height()) // 2, 0, 0)
-        self.fit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.fit()
-
-    def fit(self) -> None:
-        """Be as high as the wrapped subtitle needs: a dock does not ask its title bar for a height for its width."""
-        lines = self.subtitle.label.heightForWidth(self._room()) if self.subtitle.text() else 0
-        height = max(BUTTON, lines) + HEADER_MARGINS[1] + HEADER_MARGINS[3]
-        if height != self._height:
-            self._height = height
-            self.updateGeometry()
-
-    def sizeHint(self) -> QSize:
-        return QSize(super().sizeHint().width(), self._height)
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(super().minimumSizeHint().width(), self._height)
-
-    def _room(self) -> int:
-        """The subtitle's width to be; the layout has yet to give it when the title bar is resized."""
-        items = [self._row.itemAt(index) for index in range(self._row.count())]
-        others = [item.sizeHint().width() for item in items if item and item.widget() is not self.subtitle]
-        taken = sum(others) + self._row.spacing() * len(others) + HEADER_MARGINS[0] + HEADER_MARGINS[2]
-        return max(LEAST_ROOM, self.width() - taken)
 
     def add_action(self, action: QAction) -> None:
         """A quiet button for `action`, left of the window buttons."""
@@ -94,7 +59,7 @@ class Header(QWidget):
         button.setProperty("role", "quiet")
         button.setDefaultAction(action)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._row.insertWidget(self._row.indexOf(self.float_button), button, 0, Qt.AlignmentFlag.AlignTop)
+        self._row.insertWidget(self._row.indexOf(self.float_button), button)
 
 
 class EmptyState(QWidget):
@@ -162,10 +127,8 @@ class Panel(QDockWidget):
         self.set_empty(None)
 
     def set_subtitle(self, text: str) -> None:
-        """The muted words after the title; rich text is allowed."""
-        if text != self.header.subtitle.text():
-            self.header.subtitle.setText(text)
-            self.header.fit()
+        """The muted words after the title, rich text in parts; what finds no room is in the tooltip."""
+        self.header.subtitle.setText(text)
 
     def set_empty(self, sentence: str | None) -> None:
         """Show this sentence in place of the view; None shows the view, which must be there."""

@@ -46,10 +46,10 @@ class ExitChart(TokenPlot):
     @staticmethod
     def legend_html(theme: Theme, audited: bool = False) -> str:
         """The panel's subtitle; only an audit can tell wrong exits."""
-        wrong = f' &nbsp;<span style="color:{theme.wrong}">≠</span> wrong exit' if audited else ""
+        wrong = f' &nbsp;<span style="color:{theme.wrong}">≠</span> wrong' if audited else ""
         return (
             f'<span style="color:{theme.text}">━</span> mean of {RUNNING_MEAN} &nbsp;▪ full depth &nbsp;'
-            f'<span style="color:{theme.caution}">⊘</span> proposed, refused{wrong}'
+            f'<span style="color:{theme.caution}">⊘</span> refused{wrong}'
         )
 
     def set_notes(self, notes: Callable[[int], str]) -> None:

@@ -86,13 +86,14 @@ class ProbabilityCurvesView(PlotView):
         row.setSpacing(0)
         self._group = QButtonGroup(self.scale)
         self.local_button, self.full_button = QToolButton(), QToolButton()
-        for button, text, end in ((self.local_button, "local", "left"), (self.full_button, "full vocabulary", "right")):
+        looks = ((self.local_button, "local", "left"), (self.full_button, "full vocab.", "right"))
+        for (button, text, end), name in zip(looks, ("local", "full vocabulary"), strict=True):
             button.setText(text)
             button.setProperty("end", end)
             button.setCheckable(True)
             button.setProperty("role", "segment")
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.setAccessibleName(f"Probabilities: {text}")
+            button.setAccessibleName(f"Probabilities: {name}")
             self._group.addButton(button)
             row.addWidget(button)
         self.local_button.setToolTip(_wrapped(LOCAL_TIP))

@@ -64,8 +64,9 @@ class SchedulerMapView(TokenPlot):
         wrong = f' &nbsp;<span style="color:{theme.wrong}">✕</span> wrong' if audited else ""
         return (
             f'<span style="color:{offline}">▀</span> offline &nbsp;<span style="color:{online}">▄</span> online'
-            f' &nbsp;dim: not reached &nbsp;<span style="color:{theme.text}">●</span> exit'
-            f' &nbsp;■ full depth &nbsp;<span style="color:{theme.caution}">▲</span> refused{wrong}'
+            f' &nbsp;<span style="color:{theme.text}">●</span> exit'
+            f' &nbsp;<span style="color:{theme.caution}">▲</span> refused{wrong} &nbsp;■ full depth'
+            " &nbsp;dim: not reached"  # last, where a narrow panel lacks room first: every hover says it
         )
 
     @property

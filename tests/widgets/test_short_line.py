@@ -1,0 +1,59 @@
+"""A legend in one line: what finds no room is left out from the end, and the tooltip has it all."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtGui import QTextDocument
+from pytestqt.qtbot import QtBot
+
+from widgets.short_line import ShortLine
+
+LEGEND = '<b style="color:#5aa9ff">▀</b> offline &nbsp;▄ online · ● exit &nbsp;■ full depth'
+PARTS = ("offline", "online", "exit", "full depth")
+
+
+@pytest.fixture
+def line(qtbot: QtBot) -> ShortLine:
+    made = ShortLine()
+    qtbot.addWidget(made)
+    made.resize(1000, 20)
+    made.show()
+    made.setText(LEGEND)
+    return made
+
+
+def shown(line: ShortLine) -> str:
+    document = QTextDocument()
+    document.setHtml(line.label.text())
+    return document.toPlainText()
+
+
+def test_that_everything_is_shown_where_there_is_room(line: ShortLine) -> None:
+    assert line.label.text() == LEGEND
+    assert line.toolTip() == ""
+
+
+@pytest.mark.parametrize("width", range(20, 400, 40))
+def test_that_what_is_shown_fits_and_only_the_last_parts_are_left_out(line: ShortLine, width: int) -> None:
+    line.resize(width, 20)
+    there = [part for part in PARTS if part in shown(line)]
+    assert there == list(PARTS[: max(1, len(there))])
+    assert len(there) == 1 or line.label.sizeHint().width() <= width
+    is_whole = len(there) == len(PARTS)
+    assert shown(line).endswith("…") is not is_whole
+    assert line.toolTip() == ("" if is_whole else LEGEND)
+    assert line.text() == LEGEND
+
+
+def test_that_it_asks_for_no_room_whatever_it_says(line: ShortLine) -> None:
+    assert line.sizeHint().isEmpty()
+    assert line.minimumSizeHint().isEmpty()
+
+
+def test_that_a_larger_font_leaves_out_more(line: ShortLine) -> None:
+    line.resize(line.label.sizeHint().width() + 2, 20)
+    assert line.label.text() == LEGEND
+    font = line.font()
+    font.setPointSizeF(font.pointSizeF() * 1.5)
+    line.setFont(font)
+    assert shown(line).endswith("…")

@@ -1,0 +1,72 @@
+"""One line of words that may be longer than its room, such as a legend in a narrow panel's title."""
+
+from __future__ import annotations
+
+import re
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent, QTextDocument
+from PySide6.QtWidgets import QWidget
+
+from widgets.quiet_label import QuietLabel
+
+_BETWEEN = re.compile(r"( &nbsp;| · )")
+"""What stands between the parts of a legend, in rich text."""
+_REST = " …"
+
+
+class ShortLine(QuietLabel):
+    """Rich text in parts: the last ones that find no room are left out, and the tooltip tells them all.
+
+    It asks for no room, so it neither keeps a panel from becoming narrow nor moves what is below it by wrapping.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, placed=True)
+        self._text = ""
+        self._widths: dict[str, float] = {}
+        """Of each part, in pixels; legends say the same for long."""
+        self.label.setTextFormat(Qt.TextFormat.RichText)
+        self.label.restyled.connect(self._measure_anew)
+
+    def text(self) -> str:
+        """The whole text, shown or not."""
+        return self._text
+
+    def setText(self, text: str) -> None:
+        """Show this, as far as there is room."""
+        if text != self._text:
+            self._text = text
+            self._shorten()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._shorten()
+
+    def _measure_anew(self) -> None:
+        self._widths.clear()
+        self._shorten()
+
+    def _shorten(self) -> None:
+        parts = _BETWEEN.split(self._text)  # every other one is what stands between
+        count = len(parts)
+        if self._width(parts) > self.width():
+            while count > 1 and self._width([*parts[:count], _REST]) > self.width():
+                count -= 2
+        shown = "".join(parts) if count == len(parts) else "".join(parts[:count]) + _REST
+        if shown != self.label.text():
+            self.label.setText(shown)
+        self.setToolTip("" if count == len(parts) else self._text)
+
+    def _width(self, parts: list[str]) -> float:
+        return sum(self._width_of(part) for part in parts)
+
+    def _width_of(self, part: str) -> float:
+        if part not in self._widths:
+            document = QTextDocument()
+            document.setDocumentMargin(0)
+            document.setDefaultFont(self.label.font())
+            # Rich text drops spaces at its ends, but not those that never break.
+            document.setHtml(part.replace(" ", "&nbsp;") if _BETWEEN.fullmatch(part) or part == _REST else part)
+            self._widths[part] = document.idealWidth()
+        return self._widths[part]
