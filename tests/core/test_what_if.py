@@ -67,7 +67,7 @@ def assert_same_until(decided: Decisions, trace: Trace, until: int) -> None:
         np.testing.assert_allclose(decided.scores[token], record.scores, atol=TOLERANCE)
 
 
-@hypothesis_settings(max_examples=16)
+@hypothesis_settings(max_examples=12)
 @given(before=st.sampled_from(RECORDED), prompt=st.sampled_from(PROMPTS[:2]), asked=changes)
 def test_that_decisions_through_the_first_change_are_those_of_a_run(
     recorder: Recorder, before: RunSettings, prompt: str, asked: dict

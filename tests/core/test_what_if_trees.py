@@ -66,7 +66,7 @@ def assert_same_until(decided: TreeDecisions, rerun: Trace, until: int) -> None:
         assert decided.refusals[at] == sum(not walk.accepted for walk in record.tree.verified.values())
 
 
-@hypothesis_settings(max_examples=14)
+@hypothesis_settings(max_examples=10)
 @given(before=st.sampled_from(RECORDED), prompt=st.sampled_from(PROMPTS[:2]), asked=changes)
 def test_that_passes_through_the_first_change_are_those_of_a_run(
     recorder: Recorder, before: RunSettings, prompt: str, asked: dict
