@@ -21,7 +21,7 @@ from app.forms import labelled, named, plain
 from app.parts_card import Section, Table, sections
 from app.settings_dock import ModelFacts
 
-SIZE = (720, 520)
+SIZE = (940, 540)
 NOTHING = "The parts say nothing about themselves."
 NO_MODEL = "No model is open; trained parts belong to one."
 

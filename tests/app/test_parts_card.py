@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from app.parts_card import Section, sections
 from app.parts_dialog import NO_MODEL, NOTHING, PartsDialog
 from app.settings_dock import ModelFacts
-from tests.app.cards import card
+from tests.app.cards import card, point
 
 FACTS = ModelFacts("fake", 12, 256, has_parts=True, card=card())
 
@@ -31,7 +31,10 @@ def rows(title: str) -> dict[str, tuple[str, ...]]:
 
 def test_that_the_card_is_told_in_the_order_of_the_training() -> None:
     titles = [section.title for section in sections(card())]
-    assert titles == ["Training", "Drafter", "Predictors", "Thresholds", "Offline profile", "AdaInfer"]
+    assert titles == [
+        *("Training", "Drafter", "Low-rank head", "Exit lens", "Predictors", "Thresholds"),
+        *("Offline profile", "Operating point", "AdaInfer"),
+    ]
 
 
 def test_that_the_drafters_hits_are_shown_overall_and_by_category() -> None:
@@ -46,6 +49,30 @@ def test_that_predictors_are_shown_as_means_and_by_layer_counted_from_1() -> Non
 
 def test_that_the_recommended_threshold_is_marked_in_words() -> None:
     assert list(rows("Thresholds")) == ["0.50", "0.95 ← recommended"]
+
+
+def test_that_a_point_of_the_lens_says_so_and_alone_is_marked_where_it_is_recommended() -> None:
+    tuned = [point(0.95, 0.991, 10.1) | {"lens": "tuned"}]
+    values = card() | {"frontier": [*card()["frontier"], *tuned], "recommended": {"threshold": 0.95, "lens": "tuned"}}
+    table = titled("Thresholds", values).table
+    assert table is not None
+    assert [row[0] for row in table.rows] == ["0.50", "0.95", "0.95, with the lens ← recommended"]
+
+
+def test_that_the_low_rank_head_stands_beside_a_trimmed_and_the_full_one() -> None:
+    found = rows("Low-rank head")
+    assert list(found) == ["rank 72", "6,216 most used tokens", "full"]
+    assert found["rank 72"] == ("0.981", "38.0%", "59.0%")
+    assert dict(titled("Low-rank head").facts)["Pays"] == "yes, from ρτ 0.921 on"
+
+
+def test_that_the_lens_shows_each_layer_without_and_with_it() -> None:
+    assert rows("Exit lens")["layer 1"] == ("10.0% → 30.0%", "0.0% → 4.0%")
+    assert dict(titled("Exit lens").facts)["Costs"] == "2.3% of a layer"
+
+
+def test_that_the_chosen_setting_is_marked_among_those_that_were_run() -> None:
+    assert rows("Operating point")["cheapest above 99.0% ← recommended"] == ("99.2%", "10.80", "0.20", "1.07×")
 
 
 def test_that_the_offline_profile_names_layers_from_1_most_exits_first() -> None:
@@ -74,7 +101,7 @@ def test_that_the_dialog_shows_every_section_and_nothing_can_be_edited(qtbot: Qt
     dialog = PartsDialog(FACTS)
     qtbot.addWidget(dialog)
     dialog.show()
-    assert dialog.tabs.count() == 6
+    assert dialog.tabs.count() == 9
     for table in dialog.findChildren(QTableWidget):
         assert table.editTriggers() == QAbstractItemView.EditTrigger.NoEditTriggers
         assert table.accessibleName()
