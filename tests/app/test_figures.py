@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app import figures as figures_module
@@ -54,6 +54,7 @@ def test_that_figures_kept_up_from_the_tail_are_those_of_the_whole_trace(
         assert figures.active_layers_mean is None
 
 
+@settings(max_examples=15)
 @given(cuts=st.lists(st.integers(0, 150), max_size=6))
 def test_that_the_acceptance_length_kept_up_from_the_tail_is_that_of_the_whole_trace(cuts: list[int]) -> None:
     plans = (TreePlan(), TreePlan(accepted=(), bonus=" it", exit_layer=30), TreePlan(accepted=(2,), bonus=" sea"))
