@@ -35,11 +35,14 @@ class ModelFlow(QObject):
         self._wanted = ModelRequest()
         self._connect()
 
-    def open(self, ref: str, *, fetch: bool = False) -> None:
-        """Load a model; one that would have to be downloaded is asked about first."""
+    def open(self, ref: str, *, fetch: bool = False, parts: Path | None = None) -> None:
+        """Load a model; one that would have to be downloaded is asked about first.
+
+        `parts` is the folder of trained parts to use; None looks for those that fit.
+        """
         options = self._form.load_options()
         self._wanted = ModelRequest(
-            ref, dtype=options.dtype, threads=options.threads, device=options.device, fetch=fetch
+            ref, dtype=options.dtype, threads=options.threads, device=options.device, fetch=fetch, parts_folder=parts
         )
         self._session.load_model(self._wanted)
 
@@ -74,7 +77,15 @@ class ModelFlow(QObject):
     def reload(self) -> None:
         """Load the present model again with the dtype and threads of the form."""
         model = self._session.model
-        self.open(model.request.ref if model else self._preferences.model)
+        if model is None:
+            self.open(self._preferences.model)
+        else:
+            self.open(model.request.ref, parts=model.request.parts_folder)
+
+    def use_parts(self, folder: Path) -> None:
+        """Load the present model again, with the trained parts of a folder."""
+        if (model := self._session.model) is not None:
+            self.open(model.request.ref, parts=folder)
 
     @Slot()
     def show_parts(self) -> None:

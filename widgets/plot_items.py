@@ -65,8 +65,9 @@ class TextAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         self._font = font
         self._colour = QColor(theme.muted)
         metrics = QFontMetricsF(font)
-        if self.orientation == "left":
-            self.setWidth(round(metrics.horizontalAdvance("token")) + 12)
+        if self.orientation != "bottom":
+            widest = "token" if self.orientation == "left" else self.caption
+            self.setWidth(round(metrics.horizontalAdvance(widest)) + 12)
         else:
             self.setHeight(round(metrics.height()) + 4)
         self.update()
@@ -78,19 +79,20 @@ class TextAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         with guarded(painter):
             painter.setFont(self._font)
             painter.setPen(self._colour)
-            self._paint_left(painter) if self.orientation == "left" else self._paint_bottom(painter)
+            self._paint_bottom(painter) if self.orientation == "bottom" else self._paint_side(painter)
 
-    def _paint_left(self, painter: QPainter) -> None:
+    def _paint_side(self, painter: QPainter) -> None:
         (low, high), size = self.range, self.size()
-        height = QFontMetricsF(self._font).height()
-        room = QRectF(0, 0, size.width() - 6, height)
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        height, left = QFontMetricsF(self._font).height(), self.orientation == "left"
+        room = QRectF(0 if left else 6, 0, size.width() - 6, height)
+        towards = Qt.AlignmentFlag.AlignRight if left else Qt.AlignmentFlag.AlignLeft
+        aligned = towards | Qt.AlignmentFlag.AlignVCenter
         for value, text in self._ticks(low, high, size.height()):
             y = (high - value) / (high - low) * size.height()
             # The caption has the top to itself; a number half outside of the plot would be cut off.
             if (height * 1.3 if self.caption else height * 0.4) <= y <= size.height() - height * 0.3:
-                painter.drawText(room.translated(0, y - height / 2), right, text)
-        painter.drawText(room, right, self.caption)
+                painter.drawText(room.translated(0, y - height / 2), aligned, text)
+        painter.drawText(room, aligned, self.caption)
 
     def _paint_bottom(self, painter: QPainter) -> None:
         (low, high), size = self.range, self.size()
