@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.digest import HeadTrial, Sample
-from core.config import Policy, Record, RunSettings
+from core.config import Policy, Record, RunSettings, TreeSettings
 from core.drafting.taps import tap_layers
 from core.engine import Engine, RunRequest
 from core.model.decoder import Decoder
@@ -60,11 +60,12 @@ def evaluate_prompts(
 def _sample(engine: Engine, prompt: Prompt, settings: RunSettings, cancel: threading.Event) -> Sample:
     trace = _run(engine, prompt, replace(settings, record=Record.AUDIT), cancel)
     equal, logs = judged_by_dense(engine, trace)
-    dense = _run(engine, prompt, replace(settings, policy=Policy.DENSE), cancel)
+    dense = _run(engine, prompt, replace(settings, policy=Policy.DENSE, tree=TreeSettings()), cancel)
     free = None
-    if settings.policy.needs_parts and engine.parts:
+    # In a tree's ring the tokens of one pass stand beside each other, which is no hit of the scheduler's.
+    if settings.policy.needs_parts and engine.parts and not settings.tree.on:
         free = trace
-    if settings.policy is Policy.SPECEE_T1T2:
+    if settings.policy is Policy.SPECEE_T1T2 and not settings.tree.on:
         free = _run(engine, prompt, replace(settings, policy=Policy.SPECEE_T1), cancel)
     heads = try_heads(engine, dense) if settings.policy.needs_parts else None
     return Sample(prompt.category, trace, free, equal, logs, judged_by_dense(engine, dense)[1], heads)

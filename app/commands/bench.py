@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.commands import console, fitting, options, prompt_files, setting_flags
+from app.commands import console, fitting, options, prompt_files, setting_flags, tree_flags
 from core.config import policy_from_text
 from core.progress import Progress
 
@@ -57,6 +57,7 @@ def add_parser(commands: options.Commands) -> None:
     )
     _add_amounts(parser)
     setting_flags.add_point(parser)
+    tree_flags.add_tree(parser)
     parser.add_argument(
         "--also",
         metavar="POLICY",
@@ -129,6 +130,7 @@ def _bench_engine(arguments: argparse.Namespace) -> int:
             settings,
             also,
             lambda chosen, card: setting_flags.fill_in(chosen, arguments, card),
+            lambda card: tree_flags.tree_for(arguments, card),
             report,
         )
         plan = _plan(found, prompts, arguments, start, report, cancel)

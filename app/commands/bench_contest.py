@@ -40,6 +40,8 @@ class Pass:
     """Products with the whole LM head outside the predictors: each check, and the last layer's."""
     agrees: bool | None = None
     """Whether full depth gives the same token; None where the turn was not audited."""
+    in_tree: bool = False
+    """Whether it came from a tree's pass, whose first token bears the cost of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class Turn:
     """Tokens after the first over the time after the first (`specee.md` §0); None where there is only one."""
     passes: tuple[Pass, ...] = ()
     """One for each token after the first; a peer tells nothing of them."""
+    target_passes: int = 0
+    """Passes of the target after the first token; 0 for a peer, which tells nothing of them."""
 
 
 Turns = Mapping[Label, Mapping[int, Turn]]

@@ -45,7 +45,8 @@ class Unit:
 def budget(passes: Sequence[Pass], mean_exit_layer: float, unit: Unit) -> dict[str, float] | None:
     """One token in layer-times: layers + LM heads + drafter + predictors, beside what dense and this one really took.
 
-    `layers` counts layers run, `head` the heads at the dense loop's price; drafter and predictors are as measured.
+    `layers` counts layers run, `head` the heads at the dense loop's price; drafter and predictors are as measured, and
+    so are the layers of a tree, as what many rows cost beside one is the machine's affair.
     What the sum leaves out (rows caught up, K/V filled, Python between the stages) is the difference to `measured`,
     which leaves recording out.
     """
@@ -53,7 +54,7 @@ def budget(passes: Sequence[Pass], mean_exit_layer: float, unit: Unit) -> dict[s
     if times is None:
         return None
     parts = {
-        "layers": mean_exit_layer,
+        "layers": times["layers"] / unit.layer if any(one.in_tree for one in passes) else mean_exit_layer,
         "head": fmean(one.heads for one in passes) * unit.head / unit.layer,
         "draft": times["draft"] / unit.layer,
         "predictor": times["predictor"] / unit.layer,

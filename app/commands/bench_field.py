@@ -12,7 +12,7 @@ from app.commands.bench_ours import EngineContender, label_of
 from app.commands.bench_peers import EARLY_EXIT, PROMPT_LOOKUP, GenerateContender, load_peer
 from app.commands.opening import Opened
 from app.commands.recording import Keep
-from core.config import DType, KVPolicy, Policy, RunSettings
+from core.config import DType, KVPolicy, Policy, RunSettings, TreeSettings
 from core.errors import UserError
 from core.exits.requirements import check_parts
 from core.model.devices import fastest_dtype
@@ -21,6 +21,7 @@ from core.progress import Cancelled, Progress, Report
 
 PLAIN = ("float32", "bfloat16", "float16")
 """The number formats that transformers computes in."""
+TREE_POLICIES = (Policy.DENSE, Policy.SPECEE_T1T2)
 POLICIES = (Policy.DENSE, Policy.SPECEE_T1, Policy.SPECEE_T1T2, Policy.ADAINFER_SVM)
 LARGEST_COPY = 4 << 30
 """Bytes of float32 weights up to which the model is loaded in further formats beside the first."""
@@ -29,6 +30,8 @@ Open = Callable[[str | None], Opened]
 """Loads the model in a number format; None is the machine's fastest."""
 FillIn = Callable[[RunSettings, Mapping[str, Any]], RunSettings]
 """Settings with what the card of trained parts recommends where nothing was given."""
+Trees = Callable[[Mapping[str, Any]], TreeSettings]
+"""The token tree to measure, which the card of trained parts may recommend."""
 
 
 @dataclass(slots=True)
@@ -60,7 +63,13 @@ class Field:
 
 
 def gather(
-    open_as: Open, dtype: str | None, base: RunSettings, also: Sequence[RunSettings], fill_in: FillIn, report: Report
+    open_as: Open,
+    dtype: str | None,
+    base: RunSettings,
+    also: Sequence[RunSettings],
+    fill_in: FillIn,
+    tree_for: Trees,
+    report: Report,
 ) -> Field:
     """Load all models and line up the contenders.
 
@@ -70,6 +79,7 @@ def gather(
         base: settings that all of ours share; their policy is replaced.
         also: further policies to run.
         fill_in: fits settings to the trained parts that were found.
+        tree_for: chooses the token tree.
         report: told what is being loaded.
 
     Raises:
@@ -85,7 +95,9 @@ def gather(
     def fit(settings: RunSettings) -> RunSettings:
         return fitting.shrink(fill_in(settings, card), depth)
 
-    wanted = [fitting.with_policy(base, {"policy": policy}) for policy in POLICIES] + list(also)
+    tree = tree_for(card)
+    trees = [fitting.with_policy(base, {"policy": policy, "tree": tree}) for policy in TREE_POLICIES if tree.on]
+    wanted = [fitting.with_policy(base, {"policy": policy}) for policy in POLICIES] + trees + list(also)
     for settings in wanted:
         fitted = fit(settings)
         fitted.check_against(depth)
@@ -96,7 +108,7 @@ def gather(
     filled = fitting.with_policy(base, {"policy": Policy.SPECEE_T1T2, "kv_policy": KVPolicy.PROPAGATE})
     # The first is held against generate's tokens; the second is for one token at a time, and pays for no catching up.
     _add_format(found, open_as, main, DType.FLOAT32, [dense], [Keep.OFF])
-    _add_format(found, open_as, main, DType.NATIVE, [dense, fit(filled)], list(Keep))
+    _add_format(found, open_as, main, DType.NATIVE, [dense, fit(filled), *map(fit, trees)], list(Keep))
     return found
 
 

@@ -14,12 +14,16 @@ from core.analysis.summaries import is_wrong
 from core.config import Policy, RunSettings
 from core.engine import Engine, RunRequest
 from core.stopwatch import Clock
-from core.trace.events import Event, ExitReason, TokenEmitted, Verified
+from core.trace.events import Event, ExitReason, TokenEmitted, TreeAccepted, Verified
 from core.trace.trace import Trace
+
+TREE_NAMES = {Policy.DENSE: "tree", Policy.SPECEE_T1: "specee-t1t3", Policy.SPECEE_T1T2: "specee-t1t2t3"}
 
 
 def policy_name(settings: RunSettings) -> str:
-    """As `--policy` takes it."""
+    """As `--policy` takes it, or the name of what it is together with trees."""
+    if settings.tree.on:
+        return TREE_NAMES[settings.policy]
     if settings.policy is Policy.FIXED:
         return f"{Policy.FIXED}:{settings.fixed_layer}"
     return settings.custom if settings.policy is Policy.CUSTOM else settings.policy.value
@@ -61,6 +65,7 @@ class _Tally:
         self._layers: list[int] = []
         self._passes: list[Pass] = []
         self._checks = 0
+        self._target_passes, self._in_tree = 0, False
 
     def watch(self, events: Iterable[Event]) -> Iterator[Event]:
         """Hand the events on."""
@@ -70,14 +75,19 @@ class _Tally:
                 self._take(event)
             elif isinstance(event, Verified):
                 self._checks += 1
+            elif isinstance(event, TreeAccepted):
+                self._checks, self._in_tree = event.rows_checked, True
+                self._target_passes += 1
             yield event
 
     def _take(self, event: TokenEmitted) -> None:
         self._ids.append(event.token_id)
         self._layers.append(event.exit_layer)
         if event.reason is not ExitReason.PREFILL:
-            heads = self._checks + (event.reason is ExitReason.LAST_LAYER)
-            self._passes.append(Pass(event.times, heads))
+            # A tree's pass has counted the last layer's rows itself.
+            last = event.reason is ExitReason.LAST_LAYER and not self._in_tree
+            self._passes.append(Pass(event.times, self._checks + last, in_tree=self._in_tree))
+            self._target_passes += not self._in_tree
         self._checks = 0
 
     def judge(self, trace: Trace) -> None:
@@ -87,4 +97,4 @@ class _Tally:
 
     def turn(self) -> Turn:
         speed = self._arrivals.tokens_per_second
-        return Turn(tuple(self._ids), tuple(self._layers), speed, tuple(self._passes))
+        return Turn(tuple(self._ids), tuple(self._layers), speed, tuple(self._passes), self._target_passes)

@@ -73,6 +73,7 @@ class _Report:
             "ratio_to_generate": _ratio(speed, self._speeds.get(self.base) if self.base else None),
             "ratio_to_dense": _ratio(speed, self._dense_speed(label)),
             "mean_exit_layer": mean_exit,
+            "acceptance_length": _acceptance_length(its),
             "agreement": _agreement(passes),
             "turns": len(its),
             "stages": stages(passes),
@@ -108,6 +109,12 @@ class _Report:
             if (other.name, other.recording, other.dtype) == (Policy.DENSE, Keep.OFF, label.dtype)
         ]
         return Unit.of(self._passes(dense[0]), self._found.model.info.depth) if dense else None
+
+
+def _acceptance_length(its: Mapping[int, Turn]) -> float | None:
+    """τ, tokens a pass of the target; None where passes were not told."""
+    passes = sum(turn.target_passes for turn in its.values())
+    return sum(len(turn.passes) for turn in its.values()) / passes if passes else None
 
 
 def _speeds(its: Mapping[int, Turn]) -> list[float]:

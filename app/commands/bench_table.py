@@ -35,7 +35,7 @@ def table(measured: dict[str, Any]) -> str:
 def _comparison(rows: Sequence[Row], generate_dtype: str | None) -> str:
     head = (
         f"{'':<{NAME}}{'dtype':<10}{'K/V':<11}{'recording':<10}{'tokens/s':>9}  {'quartiles':<13}{'generate':>9}"
-        f"{'dense':>8}{'exit layer':>12}{'agreement':>11}"
+        f"{'dense':>8}{'exit layer':>12}{'τ':>6}{'agreement':>11}"
     )
     lines = [
         f"Ratios are to generate in {generate_dtype or 'no format'}, its faster one, and to dense in the row's own.",
@@ -51,7 +51,7 @@ def _comparison_row(row: Row) -> str:
         f"{row['name']:<{NAME}}{row['dtype']:<10}{row['kv_policy'] or '–':<11}{row['recording']:<10}"
         f"{_figure(row['tokens_per_second'], '.1f'):>9}  {spread:<13}{_times(row['ratio_to_generate']):>9}"
         f"{_times(row['ratio_to_dense']):>8}{_figure(row['mean_exit_layer'], '.2f'):>12}"
-        f"{_figure(row['agreement'], '.1%'):>11}"
+        f"{_figure(row['acceptance_length'], '.2f'):>6}{_figure(row['agreement'], '.1%'):>11}"
     )
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from app.commands.recording import Keep
     from app.loader import LoadedEngine
-    from core.trace.events import Event
+    from core.trace.events import Event, FloatArray
     from core.trace.trace import Trace
 
 RECORDS = ("off", "live", "audit")
@@ -55,7 +55,8 @@ def add_parser(commands: options.Commands) -> None:
         "--out",
         metavar="FILE",
         type=Path,
-        help="write the run's events to this new file as JSON Lines; a file that is there is never overwritten",
+        help="write the run to this new file, as a session where its name ends in .specee, else its events as JSON "
+        "Lines; a file that is there is never overwritten",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of the text")
 
@@ -82,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         if settings.chat_template and not about.has_chat_template:
             remarks.append(NO_TEMPLATE)
         events = engine.run(arguments.prompt, settings, 0, stop, time.perf_counter)
-        with _written(arguments.out, events) as written:
+        with _written(arguments.out, events, engine.weights(settings)) as written:
             trace = _follow(written, keep, echo=not arguments.json, remarks=remarks)
     if arguments.json:
         print(json.dumps(summary(trace)))
@@ -118,14 +119,16 @@ def _load(arguments: argparse.Namespace, cancel: threading.Event) -> LoadedEngin
 
 
 @contextmanager
-def _written(out: Path | None, events: Iterable[Event]) -> Iterator[Iterable[Event]]:
+def _written(
+    out: Path | None, events: Iterable[Event], weights: Mapping[str, FloatArray] | None
+) -> Iterator[Iterable[Event]]:
     """The events, each written to `out` before it is handed on, where a file was asked for."""
     if out is None:
         yield events
         return
     from app.commands.recording import saved
 
-    with saved(out, events) as written:
+    with saved(out, events, weights) as written:
         yield written
 
 
@@ -168,6 +171,7 @@ def summary(trace: Trace) -> dict[str, Any]:
         "mean_exit_layer": summaries.mean_exit_layer(trace),
         "tokens_per_second": summaries.tokens_per_second(trace),
         "active_layers_mean": summaries.active_layers_mean(trace),
+        "acceptance_length": summaries.acceptance_length(trace),
         "agreement": summaries.agreement(trace),
         "shortlist_miss_rate": shortlist_miss_rate(trace),
     }

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.commands import fitting, options
+from app.commands import fitting, options, tree_flags
 from app.form_values import FOLLOW_MODEL
 from app.profiles import PAPER, recommended
 from core.config import Head, KVPolicy, Lens, Policy, RunSettings, policy_from_text
@@ -48,6 +48,7 @@ def add_settings(parser: argparse.ArgumentParser, *, max_new_tokens: int = DEFAU
     parser.add_argument(
         "--no-chat-template", action="store_true", help="feed the prompt as it is, without the model's chat format"
     )
+    tree_flags.add_tree(parser)
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
@@ -169,6 +170,7 @@ def settings_from(arguments: argparse.Namespace) -> RunSettings:
         chat_template=not arguments.no_chat_template,
         sampling=dataclasses.replace(DEFAULTS.sampling, **sampling),
         stop=tuple(arguments.stop or ()),
+        tree=tree_flags.tree_from(arguments),
     )
 
 
@@ -193,13 +195,17 @@ def _given(arguments: argparse.Namespace, names: Sequence[str]) -> dict[str, Any
 def fill_in(settings: RunSettings, arguments: argparse.Namespace, card: Mapping[str, Any]) -> RunSettings:
     """The settings with what the trained parts of this card recommend wherever no flag was given.
 
-    The paper's values stay with the profile "paper", where nothing is recommended, and for policies without
-    predictors, for which the recommendation was not made.
+    The paper's values stay with the profile "paper", where nothing is recommended, and but for a tree's head for
+    policies without predictors, for which the recommendation was not made.
     """
     point = recommended(card)
-    if arguments.profile == PAPER or point is None or not settings.policy.needs_parts:
+    if arguments.profile == PAPER or point is None:
         return settings
     given = set(_given(arguments, tuple(_READ)))
+    if not settings.policy.needs_parts:
+        # Trees are drafted without predictors, too.
+        drafts = settings.tree.on and "draft_head" not in given
+        return dataclasses.replace(settings, draft_head=point.draft_head) if drafts else settings
     own = {name: value for name, value in point.values().items() if name not in given}
     own["scheduler"] = dataclasses.replace(point.scheduler, **_given(arguments, SCHEDULER))
     if "threshold" in given:

@@ -31,6 +31,7 @@ ROW_KEYS = {
     "ratio_to_generate",
     "ratio_to_dense",
     "mean_exit_layer",
+    "acceptance_length",
     "agreement",
     "turns",
     "stages",
@@ -39,7 +40,8 @@ ROW_KEYS = {
 }
 PEERS = ["generate", "generate-prompt-lookup", "generate-early-exit"]
 ALSO = ["oracle", "fixed:2"]
-OURS = ["dense", "specee-t1", "specee-t1t2", "adainfer-svm"]
+TREES = ["tree", "specee-t1t2t3"]
+OURS = ["dense", "specee-t1", "specee-t1t2", "adainfer-svm", *TREES]
 Bench = Callable[..., dict[str, Any]]
 FIXED = ("--repeats", "1", "--max-new-tokens", "4")
 
@@ -71,7 +73,7 @@ def run_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 @pytest.fixture(scope="module")
 def trained(run_bench: Bench) -> dict[str, Any]:
     """A bench with trained parts, in float32."""
-    return run_bench(*FIXED, "--parts", "{parts}")
+    return run_bench(*FIXED, "--parts", "{parts}", "--tree", "2-1")
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +86,7 @@ def test_that_json_names_every_row_and_says_why_one_is_empty(untrained: dict[str
     assert all(set(row) == ROW_KEYS for row in untrained["rows"])
     rows = [row for row in untrained["rows"] if row["dtype"] == "bfloat16"]
     assert [row["name"] for row in rows] == [*PEERS, *(name for name in (*OURS, *ALSO) for _ in range(3))]
-    assert [row["recording"] for row in rows] == ["off"] * 3 + ["off", "live", "audit"] * 6
+    assert [row["recording"] for row in rows] == ["off"] * 3 + ["off", "live", "audit"] * 8
     for row in rows:
         missing = row["name"] in OURS[1:]
         assert (row["tokens_per_second"] is None) is missing
@@ -123,11 +125,23 @@ def test_that_further_policies_are_measured_when_asked_for(untrained: dict[str, 
 
 def test_that_only_audited_rows_have_an_agreement_and_peers_no_stages(trained: dict[str, Any]) -> None:
     measured = [row for row in trained["rows"] if row["tokens_per_second"] is not None]
-    assert [row["name"] for row in measured] == [*PEERS, *(name for name in OURS[:3] for _ in range(3))]
+    assert [row["name"] for row in measured] == [*PEERS, *(name for name in (*OURS[:3], *TREES) for _ in range(3))]
     for row in measured:
         assert (row["agreement"] is not None) is (row["recording"] == "audit")
         assert (row["stages"] is None) is (row["name"] in PEERS)
         assert 1 <= row["mean_exit_layer"] <= engines.DEPTH
+
+
+def test_that_only_trees_emit_more_than_a_token_a_pass(trained: dict[str, Any]) -> None:
+    for row in (row for row in trained["rows"] if row["stages"]):
+        least, most = (1, 3) if row["name"] in TREES else (1, 1)
+        assert least <= row["acceptance_length"] <= most
+    assert {row["acceptance_length"] for row in trained["rows"] if row["name"] in PEERS} == {None}
+
+
+def test_that_without_a_tree_none_is_measured(run_bench: Bench) -> None:
+    rows = run_bench(*FIXED, "--parts", "{parts}", "--tree", "off")["rows"]
+    assert not {row["name"] for row in rows} & set(TREES)
 
 
 def test_that_stages_add_up_and_the_budget_is_the_sum_of_its_parts(trained: dict[str, Any]) -> None:
@@ -138,7 +152,8 @@ def test_that_stages_add_up_and_the_budget_is_the_sum_of_its_parts(trained: dict
         assert all(seconds >= 0 for seconds in stages.values())
         budget = row["budget"]
         assert budget["total"] == pytest.approx(sum(budget[part] for part in ("layers", "head", "draft", "predictor")))
-        assert budget["layers"] == row["mean_exit_layer"]
+        if row["name"] not in TREES:
+            assert budget["layers"] == row["mean_exit_layer"]
 
 
 def test_that_the_tables_name_rows_machine_reasons_and_the_check(trained: dict[str, Any]) -> None:

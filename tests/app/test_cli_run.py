@@ -37,6 +37,7 @@ JSON_KEYS = [
     "mean_exit_layer",
     "tokens_per_second",
     "active_layers_mean",
+    "acceptance_length",
     "agreement",
     "shortlist_miss_rate",
 ]
@@ -143,6 +144,7 @@ def test_that_json_is_one_object_with_exactly_the_promised_keys(
         "mean_exit_layer": 3.0,
         "tokens_per_second": 2.0,
         "active_layers_mean": 2.0,
+        "acceptance_length": None,
         "agreement": None,
         "shortlist_miss_rate": None,
     }

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.commands import fitting, setting_flags
+from app.commands import fitting, setting_flags, tree_flags
 from app.commands.options import Parser
-from core.config import Head, KVPolicy, Lens, Policy, RunSettings, SchedulerSettings
+from core.config import Head, KVPolicy, Lens, Mapping, Policy, RunSettings, SchedulerSettings, TreeSettings
 from core.errors import UserError
 
 CARD = {
@@ -133,3 +133,63 @@ def test_that_another_policy_keeps_of_the_settings_what_it_uses() -> None:
     assert fitting.with_policy(full, {"policy": Policy.DENSE}) == RunSettings(policy=Policy.DENSE)
     svm = RunSettings(policy=Policy.ADAINFER_SVM, kv_policy=KVPolicy.HOLE)
     assert fitting.with_policy(full, {"policy": Policy.ADAINFER_SVM}) == svm
+
+
+@pytest.mark.parametrize(
+    ("flags", "tree"),
+    [
+        ((), TreeSettings()),
+        (("--tree", "4-2-1"), TreeSettings("4-2-1")),
+        (("--tree", "eagle", "--ngrams"), TreeSettings("eagle", ngrams=True)),
+        (
+            ("--tree", "dynamic", "--tree-nodes", "9", "--tree-depth", "3", "--tree-expand", "2", "--mapping", "mean"),
+            TreeSettings("dynamic", 9, 3, 2, Mapping.MEAN),
+        ),
+    ],
+)
+def test_that_the_tree_is_what_its_flags_say(flags: tuple[str, ...], tree: TreeSettings) -> None:
+    assert settings(*flags).tree == tree
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--tree", ""), "The tree '' is none; write off, dynamic, eagle, or children a level"),
+        (("--tree=-1",), "The tree '-1' is none"),
+        (("--tree", "0"), "The tree '0' is none"),
+        (("--tree", "12-12"), "has 156 nodes; at most 128 are possible"),
+        (("--tree", "dynamic", "--tree-nodes", "200"), "number of nodes is 200; it must be between 1 and 128"),
+        (("--tree", "dynamic", "--tree-depth", "0"), "number of depth is 0; it must be between 1 and 32"),
+        (("--mapping", "sideways"), "The mapping is 'sideways'; choose rearmost, mean or independent."),
+        (("--tree", "4-2", "--temperature", "1"), "set the temperature to 0, or turn the tree off"),
+        (("--tree", "4-2", "--policy", "calm"), "calm cannot decode token trees"),
+    ],
+)
+def test_that_a_tree_that_cannot_be_is_refused_in_one_sentence(flags: tuple[str, ...], words: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        settings(*flags)
+    assert words in str(refusal.value)
+
+
+def test_that_a_dense_tree_is_drafted_through_the_head_that_is_recommended() -> None:
+    assert settings("--policy", "dense", "--tree", "2-1").draft_head is Head.SLIM
+    assert settings("--policy", "dense", "--tree", "2-1", "--draft-head", "full").draft_head is Head.FULL
+    assert settings("--policy", "dense").draft_head is Head.FULL
+
+
+@pytest.mark.parametrize(
+    ("flags", "card", "tree"),
+    [
+        ((), {}, tree_flags.MEASURED),
+        ((), {"recommended": {"tree": {"shape": "3-1"}}}, TreeSettings("3-1")),
+        ((), {"recommended": {"tree": {"shape": "off"}}}, tree_flags.MEASURED),
+        ((), {"recommended": {"tree": {"shape": 7}}}, tree_flags.MEASURED),
+        ((), {"recommended": {"tree": {"shape": "99-99"}}}, tree_flags.MEASURED),
+        ((), {"recommended": 5}, tree_flags.MEASURED),
+        (("--tree", "2"), {"recommended": {"tree": {"shape": "3-1"}}}, TreeSettings("2")),
+    ],
+)
+def test_that_a_bench_grows_what_is_asked_for_or_else_recommended(
+    flags: tuple[str, ...], card: dict[str, Any], tree: TreeSettings
+) -> None:
+    assert tree_flags.tree_for(parsed(*flags), card) == tree
