@@ -32,19 +32,35 @@ class Spec:
 RUN = (
     Spec("run", "&Run", "run", "F5", "Run the prompt, or go on with the paused run"),
     Spec("pause", "&Pause", "pause", "F6", "Pause after the layer that is running now"),
-    Spec("step_token", "Step &token", "step-token", "F10", "Run to the end of the next token, or of a tree’s pass, then pause"),
+    Spec(
+        "step_token",
+        "Step &token",
+        "step-token",
+        "F10",
+        "Run to the end of the next token, or of a tree’s pass, then pause",
+    ),
     Spec("step_layer", "Step &layer", "step-layer", "F11", "Run one decoder layer, then pause"),
     Spec("stop", "&Stop", "stop", "Shift+F5", "End this run here and keep what it recorded"),
-    Spec("reset", "R&eset", "reset", "Ctrl+R", "Clear the recorded run; prompt and settings stay"),
+    Spec(
+        "reset", "R&eset", "reset", "Ctrl+R", "Clear the views; the run stays in this session, prompt and settings too"
+    ),
 )
 SELECT = (
     Spec("previous_token", "Pre&vious token", "previous", "Alt+Left", "Select the token before"),
     Spec("next_token", "Ne&xt token", "next", "Alt+Right", "Select the token after"),
     Spec("newest_token", "&Newest token", "follow", "Alt+End", "Select the newest token and follow those to come"),
 )
+FILE = (
+    Spec("new_session", "&New session", "new-session", "Ctrl+N", "Begin an empty session; the model stays"),
+    Spec("open_session", "&Open session…", "session", "Ctrl+O", "Open recorded runs; no model is needed"),
+    Spec("save_session", "&Save session", "save", "Ctrl+S", "Save all runs of this session, bookmarks and notes"),
+    Spec("save_session_as", "Save session &as…", "save-as", "Ctrl+Shift+S", "Save this session under another name"),
+)
 MODEL = (
     Spec("default_model", "&Default model", "model", "Ctrl+D", "Use SmolLM2-135M-Instruct, fetched once (93 MB)"),
-    Spec("open_folder", "Open model &folder…", "folder", "Ctrl+O", "Open a folder with config.json and *.safetensors"),
+    Spec(
+        "open_folder", "Open model &folder…", "folder", "Ctrl+Alt+O", "Open a folder with config.json and *.safetensors"
+    ),
     Spec("open_gguf", "Open &GGUF file…", "file", "Ctrl+Shift+O", "Convert a GGUF file once and open it"),
     Spec("open_hub", "Open from the &hub…", "hub", "Ctrl+H", "Fetch a model by its Hugging Face id"),
     Spec("reload", "&Reload model", "reload", "Ctrl+Shift+R", "Load the model again with the chosen dtype and threads"),
@@ -74,7 +90,7 @@ HELP = (
     Spec("keys", "&Keyboard shortcuts", "help", "F1", "Show every action with its key"),
     Spec("about", "&About specee-viewer", "about", "Shift+F1", "Show the version and what the program is made with"),
 )
-ALL = (*RUN, *SELECT, *MODEL, *THEMES, *VIEW, *HELP)
+ALL = (*FILE, *RUN, *SELECT, *MODEL, *THEMES, *VIEW, *HELP)
 
 
 class Actions(QObject):

@@ -10,6 +10,8 @@ from app.calm import calm_collector, take_short_turns
 from app.screen import require_screen
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from PySide6.QtWidgets import QApplication
 
     from app.opening import Opening
@@ -17,13 +19,16 @@ if TYPE_CHECKING:
 NAME = "specee-viewer"
 
 
-def run_app(model: str | None = None, theme: str | None = None, reset_layout: bool = False) -> int:
+def run_app(
+    model: str | None = None, theme: str | None = None, reset_layout: bool = False, file: Path | None = None
+) -> int:
     """Open the window and stay until it is closed; returns the exit code.
 
     Args:
         model: Name, folder, GGUF file or hub id to open; None opens the last one.
         theme: "system", "dark" or "light" for this launch and those to come; None keeps what was chosen last.
         reset_layout: Put every panel back in its first place.
+        file: Session to open; then no model is loaded unless `model` names one.
 
     Raises:
         UserError: there is no screen.
@@ -34,7 +39,7 @@ def run_app(model: str | None = None, theme: str | None = None, reset_layout: bo
     take_short_turns()
     with calm_collector():
         application = make_application()
-        opening = open_window(application, model, theme, reset_layout)
+        opening = open_window(application, model, theme, reset_layout, file)
     code = application.exec()
     opening.close()
     if opening.error is not None:
@@ -61,7 +66,11 @@ def make_application() -> QApplication:
 
 
 def open_window(
-    application: QApplication, model: str | None = None, theme: str | None = None, reset_layout: bool = False
+    application: QApplication,
+    model: str | None = None,
+    theme: str | None = None,
+    reset_layout: bool = False,
+    file: Path | None = None,
 ) -> Opening:
     """Show the window; what it needs beyond the first paint follows that."""
     from app.main_window import MainWindow
@@ -78,7 +87,7 @@ def open_window(
     window.recall()
     if reset_layout:
         window.reset_layout()
-    opening = Opening(window, model or preferences.model)
+    opening = Opening(window, model or (None if file else preferences.model), file=file)
     opening.failed.connect(application.quit)
     window.show()
     return opening

@@ -10,8 +10,9 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from app.commands import bench, console, diff, evaluate, model, options, parts, run, train
+from app.commands import bench, console, diff, evaluate, export, import_, model, options, parts, run, train
 from app.failure import describe
 from core.config import DEFAULT_MODEL
 from core.errors import UserError
@@ -24,6 +25,7 @@ EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 """What a shell reports for a program whose reader went away."""
 _THEMES = ("system", "dark", "light")
+_COMMANDS = (run, model, train, parts, evaluate, bench, diff, import_, export)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     console.prepare_streams()
     _prepare_environment()
     try:
-        arguments = build_parser().parse_args(argv)
+        arguments = build_parser().parse_args(_with_file_named(sys.argv[1:] if argv is None else argv))
         _check_window_flags(arguments)
         code: int = arguments.action(arguments)
         console.flush()
@@ -81,19 +83,37 @@ def build_parser() -> argparse.ArgumentParser:
         help="colours of the window (default: what you chose last)",
     )
     parser.add_argument("--reset-layout", action="store_true", help="put the window's panels back where they were made")
+    parser.add_argument(
+        "--open", dest="window_file", metavar="FILE", type=Path, help="open the window on this session; FILE alone does"
+    )
     parser.set_defaults(action=_open_window)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    for command in (run, model, train, parts, evaluate, bench, diff):
+    for command in _COMMANDS:
         command.add_parser(commands)
     return parser
+
+
+def _with_file_named(argv: Sequence[str]) -> list[str]:
+    """The arguments with `--open` in front of a lone file, which argparse would take for a command."""
+    words, at = list(argv), 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in ("--model", "--theme", "--open") else 1
+    if at < len(words) and _is_file(words[at]):
+        words.insert(at, "--open")
+    return words
+
+
+def _is_file(word: str) -> bool:
+    names_command = word in {command.__name__.rpartition(".")[2].rstrip("_") for command in _COMMANDS}
+    return not names_command and (Path(word).suffix == ".specee" or Path(word).is_file())
 
 
 def _check_window_flags(arguments: argparse.Namespace) -> None:
     """Refuse what would silently be ignored: the window's flags in front of a command."""
     if arguments.action is _open_window:
         return
-    given = (arguments.window_model, arguments.window_theme, arguments.reset_layout or None)
-    for flag, value in zip(("--model", "--theme", "--reset-layout"), given, strict=True):
+    given = (arguments.window_model, arguments.window_theme, arguments.window_file, arguments.reset_layout or None)
+    for flag, value in zip(("--model", "--theme", "--open", "--reset-layout"), given, strict=True):
         if value is not None:
             raise UserError(f"In front of a command, {flag} means the window; write the command first, then its flags.")
 
@@ -106,7 +126,12 @@ def _open_window(arguments: argparse.Namespace) -> int:
         return 0
     from app.application import run_app
 
-    return run_app(model=arguments.window_model, theme=arguments.window_theme, reset_layout=arguments.reset_layout)
+    return run_app(
+        model=arguments.window_model,
+        theme=arguments.window_theme,
+        reset_layout=arguments.reset_layout,
+        file=arguments.window_file,
+    )
 
 
 def _prepare_environment() -> None:

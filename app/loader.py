@@ -147,6 +147,7 @@ def _folder(request: ModelRequest, report: Report, cancel: threading.Event) -> P
 
 
 def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading.Event) -> LoadedEngine:
+    from core.analysis.recorded_parts import to_record
     from core.engine import Engine, RunRequest
     from core.model.loading import load_model
 
@@ -164,7 +165,9 @@ def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading
         return engine.run(RunRequest(prompt, settings, run), stop, clock)
 
     def weights_of(settings: RunSettings) -> Mapping[str, FloatArray] | None:
-        return parts.predictors_for(settings.lens).arrays() if parts and settings.policy.needs_parts else None
+        if parts is None or not settings.policy.needs_parts:
+            return None
+        return to_record(parts.predictors_for(settings.lens), parts.offline_ranking)
 
     return LoadedEngine(_summary(request, model, parts, problem), run_prompt, weights_of)
 

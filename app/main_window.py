@@ -6,12 +6,14 @@ life.
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QPaintEvent
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QScrollArea
 
 from app import layout
-from app.actions import ALL, HELP, MODEL, RUN, SELECT, THEMES, Actions
+from app.actions import ALL, FILE, HELP, MODEL, RUN, SELECT, THEMES, Actions
 from app.forms import named
 from app.help import about_dialog, keys_dialog
 from app.icons import app_icon
@@ -36,6 +38,10 @@ class MainWindow(QMainWindow):
     """After the first paint: from here on heavy work may begin."""
     closed = Signal()
     """It has vanished: what goes on behind it has to end."""
+    close_asked = Signal()
+    """The user wants to leave; only after `guard_closing`, else the window closes by itself."""
+    file_dropped = Signal(object)
+    """The path of a session that was dragged here."""
     theme_mode_changed = Signal(object)
     """The `ThemeMode` that the user chose."""
     theme_changed = Signal(object)
@@ -45,8 +51,11 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.preferences = preferences
         self.theme: Theme = DARK
-        self._painted = False
+        self._painted = self._guarded = False
+        self._names = ("", "")
+        """Of the session and of the model."""
         self.setObjectName("main")
+        self.setAcceptDrops(True)
         self.setWindowIcon(app_icon())
         self.setWindowTitle(TITLE)
         self.commands = Actions(self)
@@ -58,6 +67,8 @@ class MainWindow(QMainWindow):
         self.status = StatusLine()
         self.setStatusBar(self.status)
         self.recent = QMenu("Recent models", self)
+        self.recent_sessions = QMenu("&Recent sessions", self)
+        self.runs = QMenu("Runs of this &session", self)
         self.tools = ToolBar(self.commands, self._fill_model_menu(QMenu(self)), self)
         self.addToolBar(self.tools)
         self._make_menus()
@@ -95,7 +106,19 @@ class MainWindow(QMainWindow):
     def show_model(self, name: str | None) -> None:
         """Name the loaded model in title and toolbar."""
         self.tools.show_model(name or "No model")
-        self.setWindowTitle(f"{name} — {TITLE}" if name else TITLE)
+        self._show_title(self._names[0], name or "")
+
+    def show_session(self, path: Path | None, *, unsaved: bool, busy: bool) -> None:
+        """Name the session in the title, and offer what can be done with it."""
+        self._show_title(path.name if path else "", self._names[1])
+        self.setWindowModified(unsaved and path is not None)
+        for action in self.commands.some(FILE):
+            action.setEnabled(not busy)
+        self.commands["save_session"].setEnabled(unsaved and not busy)
+
+    def guard_closing(self) -> None:
+        """From now on, ask through `close_asked` before the user's own closing; `close` itself still closes."""
+        self._guarded = True
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -105,11 +128,24 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember and vanish at once; what ends afterwards, such as the engine's thread, takes up to a layer."""
+        if self._guarded and event.spontaneous():
+            event.ignore()
+            self.close_asked.emit()
+            return
         layout.remember(self, self.host, self.preferences)
         self.remember_inputs()
         self.hide()
         self.closed.emit()
         event.accept()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take a session; anything else goes on to whoever wants it."""
+        event.setAccepted(self._guarded and dropped_session(event.mimeData()) is not None)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        if (path := dropped_session(event.mimeData())) is not None:
+            event.acceptProposedAction()
+            self.file_dropped.emit(path)
 
     def remember_inputs(self) -> None:
         """Keep what is entered for the next launch."""
@@ -143,13 +179,19 @@ class MainWindow(QMainWindow):
     def _make_menus(self) -> None:
         bar, commands = self.menuBar(), self.commands
         panel_toggles = [commands[f"panel_{place.key}"] for place in PLACES]
-        model = self._fill_model_menu(bar.addMenu("&Model"))
-        model.addSeparator()
-        model.addAction(commands["quit"])
+        file = bar.addMenu("&File")
+        file.addActions([commands["new_session"], commands["open_session"]])
+        file.addMenu(self.recent_sessions)
+        file.addActions([commands["save_session"], commands["save_session_as"]])
+        file.addSeparator()
+        file.addAction(commands["quit"])
+        self._fill_model_menu(bar.addMenu("&Model"))
         run = bar.addMenu("&Run")
         run.addActions(commands.some(RUN))
         run.addSeparator()
         run.addActions(commands.some(SELECT))
+        run.addSeparator()
+        run.addMenu(self.runs)
         view = bar.addMenu("&View")
         view.addActions(panel_toggles)
         view.addSeparator()
@@ -161,7 +203,7 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         commands = self.commands
-        commands["quit"].triggered.connect(self.close)
+        commands["quit"].triggered.connect(self._leave)
         commands["reset_layout"].triggered.connect(self.reset_layout)
         commands["keys"].triggered.connect(self._show_keys)
         commands["about"].triggered.connect(self._show_about)
@@ -170,9 +212,14 @@ class MainWindow(QMainWindow):
             action.setChecked(mode is self.preferences.theme)
             action.triggered.connect(self._choose_theme)
 
+    def _show_title(self, session: str, model: str) -> None:
+        self._names = (session, model)
+        # Qt puts its sign for what is unsaved where the star stands.
+        self.setWindowTitle(" — ".join(name for name in (f"{session}[*]" if session else "", model, TITLE) if name))
+
     def _await_session(self) -> None:
         """Look as while a model is loaded, which is what comes next, and offer nothing that needs a session."""
-        for action in self.commands.some((*RUN, *SELECT, *MODEL)):
+        for action in self.commands.some((*FILE, *RUN, *SELECT, *MODEL)):
             action.setEnabled(action is self.commands["quit"])
         self.prompt.set_runnable(False)
         self.show_model(None)
@@ -181,6 +228,13 @@ class MainWindow(QMainWindow):
             self.panels[key].set_empty(sentence)
 
     # Menu
+
+    @Slot()
+    def _leave(self) -> None:
+        if self._guarded:
+            self.close_asked.emit()
+        else:
+            self.close()
 
     @Slot()
     def _choose_theme(self) -> None:
@@ -195,6 +249,12 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_about(self) -> None:
         about_dialog(self).open()
+
+
+def dropped_session(data: QMimeData) -> Path | None:
+    """The one session file that is being dragged; None for anything else."""
+    paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+    return paths[0] if len(paths) == 1 and paths[0].suffix == ".specee" else None
 
 
 def _scrolled(form: SettingsPanel) -> QScrollArea:

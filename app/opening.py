@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
@@ -44,14 +45,17 @@ class Opening(QObject):
     failed = Signal()
     """The window cannot come to life; `error` tells why."""
 
-    def __init__(self, window: MainWindow, model: str, loader: Loader = load_engine) -> None:
-        """`model` is the name, folder, file or hub id to open."""
+    def __init__(
+        self, window: MainWindow, model: str | None, loader: Loader = load_engine, file: Path | None = None
+    ) -> None:
+        """`model` is the name, folder, file or hub id to open, and `file` a session; None opens none."""
         super().__init__()
         self.window = window
         self._loader = loader
         self.workbench: Workbench | None = None
         self.error: Exception | None = None
-        self._model: str | None = model
+        self._model = model
+        self._file = file
         self._calm = ExitStack()
         self._steps: Iterator[None] = iter(())
         self._timer = QTimer(self)
@@ -90,10 +94,11 @@ class Opening(QObject):
         if self._importer.error is not None:
             self._fail(self._importer.error)
             return
+        from app.recorder import Recorder
         from app.session import Session
         from app.workbench import Workbench
 
-        self.workbench = Workbench(Session(self._loader), self.window)
+        self.workbench = Workbench(Session(self._loader, Recorder()), self.window)
         self._steps = self.workbench.build()
         self._timer.start(0)
 
@@ -112,6 +117,9 @@ class Opening(QObject):
         self._calm.close()
         assert self.workbench is not None, "it was built step by step"
         self.ready.emit(self.workbench)
+        if self._file is not None:
+            self.workbench.files.open(self._file)
+        self.workbench.recovery.look()
         if self._model is not None:
             self.workbench.flow.open(self._model)
 

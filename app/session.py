@@ -56,6 +56,7 @@ class Session(QObject):
     ) -> None:
         """`recorder` is given every event of every run, in the engine's thread."""
         super().__init__(parent)
+        self.recorder = recorder
         self._state = RunState.NO_MODEL
         self._model: LoadedSummary | None = None
         self._trace: ReadableTrace | None = None

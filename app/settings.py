@@ -16,6 +16,7 @@ from core.config import DEFAULT_MODEL, DType
 LAYOUT_VERSION = 2
 """Goes up with each change of the docks, so that an old layout is not restored onto new ones."""
 RECENT_MODELS = 6
+RECENT_SESSIONS = 8
 DEVICE = "auto|cpu|mps|cuda(:[0-9]{1,3})?"
 FIRST_PROMPT = "Explain why the sky is blue in two sentences."
 
@@ -131,6 +132,21 @@ class Preferences:
             return
         others = [name for name in self.recent_models if name != reference]
         self._store.setValue("model/recent", json.dumps([reference, *others][:RECENT_MODELS]))
+
+    @property
+    def recent_sessions(self) -> list[str]:
+        """Session files that were opened or saved, newest first."""
+        names = self._json("session/recent")
+        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+    def remember_session(self, path: str) -> None:
+        """Put `path` first among the recent sessions."""
+        others = [name for name in self.recent_sessions if name != path]
+        self._store.setValue("session/recent", json.dumps([path, *others][:RECENT_SESSIONS]))
+
+    def forget_session(self, path: str) -> None:
+        """Take a path that cannot be opened out of the recent sessions."""
+        self._store.setValue("session/recent", json.dumps([name for name in self.recent_sessions if name != path]))
 
     def _json(self, key: str) -> object:
         """What was stored as JSON; None where that cannot be read."""

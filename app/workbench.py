@@ -15,8 +15,11 @@ from app.main_window import MainWindow
 from app.model_flow import ModelFlow, facts_of
 from app.places import SETTINGS, TOKENS
 from app.progress_line import progress_text
+from app.recovery_offer import RecoveryOffer
 from app.run_state import RunState
 from app.session import Session
+from app.session_files import SessionFiles
+from app.session_menus import SessionMenus
 from app.state_words import detail, empty_sentences
 from app.views import Views
 from core.progress import Progress
@@ -34,6 +37,9 @@ class Workbench(QObject):
         self.views = Views(window.panels, self)
         self.controls = Controls(session, window)
         self.flow = ModelFlow(session, window)
+        self.files = SessionFiles(session, window)
+        self.recovery = RecoveryOffer(self.files)
+        self.menus = SessionMenus(session, self.files, window)
 
     def build(self) -> Iterator[None]:
         """Make what the window still lacks, in steps that are short enough to come between two frames."""
@@ -47,8 +53,10 @@ class Workbench(QObject):
 
     @Slot()
     def close(self) -> None:
-        """End the session, and wait for the engine's thread."""
+        """End the session, and wait for the engine's thread and for what is being saved."""
         self.session.close()
+        self.recovery.close()
+        self.files.close()
 
     def _connect(self) -> None:
         session, window = self.session, self.window

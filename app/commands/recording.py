@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TextIO
 
 from core.config import Record
 from core.errors import UserError
-from core.trace.events import Event, RunEnded, RunStarted, ScheduleChosen, TokenEmitted
+from core.trace.events import Event, FloatArray, RunEnded, RunStarted, ScheduleChosen, TokenEmitted
 from core.trace.jsonl import write_events
 
 
@@ -33,6 +33,8 @@ class Keep(StrEnum):
         return (event for event in events if self is not Keep.OFF or isinstance(event, NEEDED))
 
 
+SESSION = ".specee"
+"""How the name of a session file ends."""
 NEEDED = (RunStarted, ScheduleChosen, TokenEmitted, RunEnded)
 
 
@@ -52,26 +54,54 @@ def check_target(path: Path) -> None:
 
 
 @contextmanager
-def saved(path: Path, events: Iterable[Event]) -> Iterator[Iterator[Event]]:
-    """Write events to `path` as they are taken; the file appears at the end, whole, or not at all.
+def saved(
+    path: Path, events: Iterable[Event], weights: Mapping[str, FloatArray] | None = None
+) -> Iterator[Iterator[Event]]:
+    """Write events to `path` as they are taken: a session where its name ends in .specee, else JSON Lines.
+
+    A session is there from the first event on, and a killed process leaves it with every token that was emitted. JSON
+    Lines appear at the end, whole, or not at all.
+
+    Args:
+        path: a new file.
+        events: those of one run.
+        weights: the arrays of the predictors that judge it, which a session keeps.
 
     Raises:
         UserError: it cannot be written.
     """
+    if path.suffix == SESSION:
+        with _recorded(path, events, weights) as recorded:
+            yield recorded
+        return
+    with made_whole(path) as partial:
+        with explained(path):
+            lines = open_new(partial)
+        try:
+            yield _writing(path, lines, events)
+            with explained(path):
+                lines.close()
+        finally:
+            with suppress(OSError):
+                lines.close()
+
+
+@contextmanager
+def made_whole(path: Path) -> Iterator[Path]:
+    """A file beside `path` to write to, which becomes `path` at the end, or vanishes if anything goes wrong.
+
+    Raises:
+        UserError: there is a file by now, or nothing can be written there.
+    """
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with _explained(path):
-        lines = open_new(partial)
     try:
-        yield _writing(path, lines, events)
-        with _explained(path):
-            lines.close()
+        yield partial
         check_target(path)
-        with _explained(path):
+        with explained(path):
             partial.rename(path)
     finally:
         with suppress(OSError):
-            lines.close()
-        partial.unlink(missing_ok=True)
+            partial.unlink()
 
 
 def open_new(path: Path) -> TextIO:
@@ -79,14 +109,39 @@ def open_new(path: Path) -> TextIO:
     return path.open("x", encoding="utf-8", newline="\n")
 
 
-def _writing(path: Path, lines: TextIO, events: Iterable[Event]) -> Iterator[Event]:
-    with _explained(path):
-        yield from write_events(lines, events)
-
-
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
+    """Say in a sentence why the system refuses to write a file."""
     try:
         yield
     except OSError as error:
         raise UserError(f"{path} cannot be written ({error.strerror or error}); write --out elsewhere.") from error
+
+
+def _writing(path: Path, lines: TextIO, events: Iterable[Event]) -> Iterator[Event]:
+    with explained(path):
+        yield from write_events(lines, events)
+
+
+@contextmanager
+def _recorded(
+    path: Path, events: Iterable[Event], weights: Mapping[str, FloatArray] | None
+) -> Iterator[Iterator[Event]]:
+    from core.trace.session_writer import SessionWriter
+
+    writer: SessionWriter | None = None
+
+    def record() -> Iterator[Event]:
+        nonlocal writer
+        for event in events:
+            writer = writer or SessionWriter(path)  # a run that is refused has no first event, and leaves no file
+            writer.take(event, weights)
+            yield event
+
+    try:
+        yield record()
+        if writer is not None:
+            writer.close()
+    finally:
+        if writer is not None:
+            writer.abandon()

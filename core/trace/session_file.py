@@ -66,6 +66,10 @@ class SessionFile:
             self._database.close()
             raise
 
+    def refresh(self) -> None:
+        """See runs and tokens that were written since; raises `UserError`."""
+        self.runs = self._read_runs()
+
     def trace(self, number: int, on_damage: Callable[[UserError], None] | None = None) -> StoredTrace:
         """The run of this number, whose tokens are read when they are asked for.
 

@@ -35,9 +35,13 @@ class StoredTrace:
         self.prefill: PrefillAdvanced | None = info.prefill
         self.ended: RunEnded | None = info.ended
         self.overview = read_overview(file, info)
-        self.records: Sequence[TokenRecord] = StoredRecords(file, info, self.overview, on_damage)
-        """One a token; the last one may have been in flight when the run ended."""
         self._file = file
+        self._records = StoredRecords(file, info, self.overview, on_damage)
+
+    @property
+    def records(self) -> Sequence[TokenRecord]:
+        """One a token; the last one may have been in flight when the run ended."""
+        return self._records
 
     @property
     def depth(self) -> int:
@@ -63,6 +67,11 @@ class StoredTrace:
     def text_bytes(self) -> bytes:
         """The generated text, without control tokens."""
         return self.overview.text_bytes
+
+    def move_to(self, file: SessionFile) -> None:
+        """Read on from another file that holds the very same run."""
+        self._file = file
+        self._records.move_to(file)
 
     @property
     def events(self) -> Iterator[Event]:
@@ -155,6 +164,11 @@ class StoredRecords(Sequence[TokenRecord]):
         """By its first token, the records of a pass; the least recently used first."""
         self._kept = 0
         self._lock = threading.RLock()
+
+    def move_to(self, file: SessionFile) -> None:
+        """Read on from another file that holds the very same run."""
+        with self._lock:
+            self._file = file
 
     def __len__(self) -> int:
         return self._count

@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from app.error_dialog import ErrorDialog
 from app.main_window import MainWindow
+from app.recorder import Recorder
 from app.run_state import RunState
 from app.session import Session
 from app.settings import Preferences
@@ -22,14 +23,15 @@ from widgets.palette import DARK
 class WindowStage:
     """A window that is shown, its session, and the fakes behind it."""
 
-    def __init__(self, qtbot: QtBot, loader: FakeLoader | None = None) -> None:
+    def __init__(self, qtbot: QtBot, loader: FakeLoader | None = None, *, recording: bool = False) -> None:
         self.qtbot = qtbot
+        self.recording = recording
         self.loader = loader or FakeLoader()
         self.open()
 
     def open(self) -> MainWindow:
         """Open a window as a launch does; one opened before must have been closed."""
-        self.session = Session(self.loader)
+        self.session = Session(self.loader, Recorder() if self.recording else None)
         self.window = MainWindow(Preferences(QSettings()))
         self.qtbot.addWidget(self.window)
         self.window.apply_theme(DARK)

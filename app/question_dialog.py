@@ -1,0 +1,91 @@
+"""A question that has to be answered before anything else: a sentence and two to three answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.forms import labelled, named
+from app.icons import pixmap
+from widgets.palette import Theme
+
+WIDTH = 460
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One of the buttons."""
+
+    key: str
+    """What `QuestionDialog.answered` says."""
+    text: str
+    """With its mnemonic."""
+    tip: str
+
+
+class QuestionDialog(QDialog):
+    """Asks once. Esc and the close button give the last answer, which has to be the harmless one."""
+
+    answered = Signal(str)
+    """The key of the answer, once the dialog is gone."""
+
+    def __init__(
+        self, title: str, sentence: str, answers: Sequence[Answer], theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        """The first answer is the one that Enter gives."""
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setMinimumWidth(WIDTH)
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setAccessibleDescription(sentence)
+        self._answer = answers[-1].key
+        self.sentence = labelled(sentence, "")
+        self.sentence.setWordWrap(True)
+        self.sentence.setTextFormat(Qt.TextFormat.PlainText)
+        self.buttons = {answer.key: self._button(answer) for answer in answers}
+        self._lay_out(title, theme)
+        first = self.buttons[answers[0].key]
+        first.setProperty("role", "primary")
+        first.setDefault(True)
+        first.setFocus()
+        self.finished.connect(self._tell)
+
+    def _button(self, answer: Answer) -> QPushButton:
+        button = named(QPushButton(answer.text), answer.text.replace("&", ""), answer.tip)
+        button.setObjectName(answer.key)
+        button.clicked.connect(self._choose)
+        return button
+
+    def _lay_out(self, title: str, theme: Theme) -> None:
+        sign = QLabel()
+        sign.setPixmap(pixmap("session", theme.accent, 32, self.devicePixelRatioF()))
+        words = QVBoxLayout()
+        words.setSpacing(4)
+        words.addWidget(labelled(title, "title"))
+        words.addWidget(self.sentence)
+        words.addStretch(1)
+        head = QHBoxLayout()
+        head.setSpacing(14)
+        head.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
+        head.addLayout(words, 1)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addStretch(1)
+        for button in reversed(self.buttons.values()):
+            row.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 20, 20, 16)
+        column.setSpacing(16)
+        column.addLayout(head, 1)
+        column.addLayout(row)
+
+    def _choose(self) -> None:
+        self._answer = self.sender().objectName()
+        self.accept()
+
+    def _tell(self) -> None:
+        self.answered.emit(self._answer)

@@ -1,0 +1,65 @@
+"""What is said of sessions as files: questions, their answers, and a run's line in a menu."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from app.library import Library, RunTitle
+from app.question_dialog import Answer
+from app.recovery import Leftover
+
+LONGEST_PROMPT = 48
+"""Characters of a prompt in a menu."""
+
+UNSAVED_ANSWERS = (
+    Answer("save", "&Save", "Save the session, then go on"),
+    Answer("discard", "&Discard", "Go on, and lose what is not saved"),
+    Answer("cancel", "&Cancel", "Stay here (Esc)"),
+)
+LEFTOVER_ANSWERS = (
+    Answer("open", "&Open", "Show what was recorded; it stays unsaved until you save it"),
+    Answer("discard", "&Discard", "Take the recording away for good"),
+    Answer("later", "&Later", "Ask again at the next launch (Esc)"),
+)
+
+
+def unsaved_question(library: Library) -> tuple[str, str]:
+    """Title and sentence before something unsaved goes."""
+    runs = {title.number: title.tokens for title in library.titles()}
+    unsaved = library.unsaved
+    if not unsaved:
+        return "Save the bookmarks?", "Bookmarks or notes of this session are not saved."
+    tokens = sum(runs[number] for number in unsaved)
+    are = "are" if len(unsaved) > 1 else "is"
+    return "Save the session?", f"{counted(len(unsaved), 'run')} of {counted(tokens, 'token')} {are} not saved."
+
+
+def leftover_question(left: Leftover) -> tuple[str, str]:
+    """Title and sentence on what a crash has left."""
+    beside = f" It was recorded beside {left.origin.name}, which is opened too." if left.origin else ""
+    return (
+        "Open what was recorded?",
+        f"specee-viewer ended unexpectedly. {counted(left.runs, 'run')} of {counted(left.tokens, 'token')} "
+        f"{'were' if left.runs > 1 else 'was'} recorded until then ({_when(left)}).{beside}",
+    )
+
+
+def run_line(title: RunTitle) -> str:
+    """A run's line in a menu."""
+    prompt = " ".join(title.prompt.split())
+    shown = prompt if len(prompt) <= LONGEST_PROMPT else prompt[: LONGEST_PROMPT - 1] + "…"
+    return f"Run {title.number + 1} · {counted(title.tokens, 'token')} · {shown}".replace("&", "&&")
+
+
+def counted(count: int, thing: str) -> str:
+    """So many things."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}".replace(",", "\u202f")
+
+
+def _when(left: Leftover) -> str:
+    """When the newest run began, in the user's own time."""
+    began = max((run.began for run in left.file.runs), default="")
+    try:
+        return datetime.fromisoformat(began).astimezone().strftime("%-d %B, %H:%M")
+    except ValueError:
+        return "at an unknown time"
