@@ -32,8 +32,8 @@ ABOUT = (
 )
 NO_MODEL = "No model is open; open the one to train for, then come back."
 BUDGET_NOTE = (
-    f"What the stages reach depends on the time they get; those of the default model took {sum(MINUTES.values())} "
-    "minutes on two cores. Times are approximate."
+    "What the stages reach depends on the time they get; the default model’s parts are made with about "
+    f"{sum(MINUTES.values())} minutes. Times are approximate."
 )
 RESUME = "Go on with the unfinished run in this folder"
 THROWS_AWAY = "An unfinished run lies beside this folder; starting without going on from it throws it away."

@@ -59,7 +59,8 @@ class TrainingCurvesView(PlotView):
             return
         self.describe(summary(curves))
         first = curves.steps[0] if curves.steps else 0.0
-        self.view.setXRange(min(first, curves.last_step - 1), curves.last_step, padding=0)
+        # A little room on both sides, so that the first and the last point are whole and can be pointed at.
+        self.view.setXRange(min(first, curves.last_step - 1), curves.last_step, padding=0.015)
         for item in self._items:
             item.set_curves(curves)
         self.y_axis.update()
