@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numba import carray, njit, types
 
-from core.model.native_tiles import compiled, pointer
+from core.model.native_vectors import compiled, pointer
 
 
 def _array(axes: int):  # type: ignore[no-untyped-def]

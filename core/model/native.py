@@ -184,10 +184,8 @@ class NativeLayers:
         widths = {"normed": c.hidden, "projected": heads * c.head_dim, "mixed": c.heads * c.head_dim, "gated": c.mlp}
         for name, width in widths.items():
             jobs[name] = self._room(name, self._most_rows * width)
-        self._most_slots += -self._most_slots % 64
-        jobs["turned_slots"] = self._most_slots
-        jobs["turned"] = self._room("turned", c.kv_heads * c.head_dim * self._most_slots)
-        own = 8 * 32 + max(4 * self._most_slots, self._most_rows * max(widths.values()) // 32)
+        attention = 16 * (self._most_slots + 2 * c.head_dim + 1)
+        own = 8 * 32 + max(attention, self._most_rows * max(widths.values()) // 32)
         own += -own % 16
         jobs["private"], jobs["private_size"] = self._room("private", self._members * own), 4 * own
 

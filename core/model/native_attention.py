@@ -1,7 +1,7 @@
 """Attention of the `native` format: compiled functions that `core.model.native_kernels` calls for its layers.
 
-A K/V head's query heads are taken together, so that what is read of the cache is used for all of them. Where many rows
-attend at once the keys are turned over first, and lanes are slots then: no lane is ever summed across.
+Sixteen queries that share a K/V head are taken at once, side by side in lanes, so that each key and each value is read
+once for all of them, whether they are the heads of one row or those of several.
 """
 
 from __future__ import annotations
@@ -9,22 +9,21 @@ from __future__ import annotations
 import numpy as np
 from numba import carray
 
-from core.model.native_tiles import (
-    LANES,
-    TOGETHER_HEADS,
+from core.model.native_mixing import (
+    QUERIES_AT_ONCE,
+    SLOTS_AT_ONCE,
     WIDE,
-    compiled,
-    exp,
-    mix1,
-    mix2,
-    mix3,
-    mix4,
-    mix_narrow,
-    pointer,
+    gather_many,
+    gather_narrow,
+    gather_one,
+    score_many,
+    score_one,
+    soften,
 )
+from core.model.native_vectors import LANES, compiled, pointer
 
-MANY = 4
-"""From so many rows on it pays to turn the keys over."""
+ALL_SEEN = np.int64(0x0101010101010101)
+"""Eight bytes that are not 0, read as one number."""
 
 
 @compiled
@@ -34,135 +33,139 @@ def floats(address, size):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def turn_keys(job, me, team):  # type: ignore[no-untyped-def]
-    """The keys of all slots, [kv_heads, head_dim, slots] instead of [kv_heads, slots, head_dim]."""
-    size, pad = job.head_dim, job.turned_slots
-    blocks = (job.span + LANES - 1) // LANES
-    for item in range(me, job.kv_heads * blocks, team):
-        head, first = item // blocks, item % blocks * LANES
-        count = min(LANES, job.span - first)
-        source = floats(job.keys + 4 * size * (head * job.capacity + first), count * size)
-        target = floats(job.turned + 4 * (head * size * pad + first), size * pad - first)
+def attend(job, me, team, private):  # type: ignore[no-untyped-def]
+    """All rows' queries over the slots that each row sees, in groups of about equal size."""
+    queries = job.rows * (job.heads // job.kv_heads)
+    groups = (queries + LANES - 1) // LANES
+    size = (queries + groups - 1) // groups
+    for item in range(me, job.kv_heads * groups, team):
+        first = item % groups * size
+        _attend(job, item // groups, first, min(size, queries - first), private)
+
+
+@compiled
+def _attend(job, kv_head, query, count, private):  # type: ignore[no-untyped-def]
+    """`count` queries from the `query`-th of a K/V head on; the heads of a row come one after the other.
+
+    The room is for the queries, what they find, the sums of their shares, and these: 16·(2·head_dim + 1 + slots).
+    """
+    size, group = job.head_dim, job.heads // job.kv_heads
+    found, totals = private + 4 * LANES * size, private + 8 * LANES * size
+    scores = totals + 4 * LANES
+    _turn(job, kv_head, query, count, private)
+    first, last = _reach(job, query // group, (query + count - 1) // group)
+    _score(job.keys + 4 * size * (job.capacity * kv_head + first), private, scores, last - first, size)
+    _hide(job, query, count, scores, first, last)
+    soften(scores, totals, last - first, 0, 0, 0, 0)
+    _gather(job.values + 4 * size * (job.capacity * kv_head + first), scores, found, last - first, count, size)
+    sums = floats(totals, LANES)
+    for q in range(count):
+        row, head = (query + q) // group, kv_head * group + (query + q) % group
+        source = floats(found + 4 * size * q, size)
+        target = floats(job.mixed + 4 * size * (job.heads * row + head), size)
         for j in range(size):
-            for slot in range(count):
-                target[j * pad + slot] = source[slot * size + j]
+            target[j] = source[j] / sums[q]
 
 
 @compiled
-def attend(job, item, private):  # type: ignore[no-untyped-def]
-    """One row's query heads that share a K/V head, some of them at a time, over the slots that the row sees."""
-    row, kv_head, group = item // job.kv_heads, item % job.kv_heads, job.heads // job.kv_heads
-    first, last = _reach(job, row)
-    for at in range(0, group, TOGETHER_HEADS):
-        heads = min(TOGETHER_HEADS, group - at)
-        _attend(job, row, kv_head, kv_head * group + at, heads, first, last, private)
+def _turn(job, kv_head, query, count, turned):  # type: ignore[no-untyped-def]
+    """Queries, scaled, side by side: [head_dim, lanes]; lanes without one hold 0."""
+    size, group = job.head_dim, job.heads // job.kv_heads
+    scale, target = np.float32(1.0) / np.sqrt(np.float32(size)), floats(turned, size * LANES)
+    for i in range(size * LANES):
+        target[i] = np.float32(0.0)
+    for q in range(count):
+        row, head = (query + q) // group, kv_head * group + (query + q) % group
+        source = floats(job.projected + 4 * size * ((job.heads + 2 * job.kv_heads) * row + head), size)
+        for j in range(size):
+            target[j * LANES + q] = source[j] * scale
 
 
 @compiled
-def _reach(job, row):  # type: ignore[no-untyped-def]
-    """The first slot that a row may see, and the one after the last."""
+def _score(keys, turned, scores, count, size):  # type: ignore[no-untyped-def]
+    """Scores [slots, lanes]."""
+    done = np.int64(0)
+    while done + SLOTS_AT_ONCE <= count:
+        score_many(turned, 4 * LANES, keys + 4 * size * done, 4 * size, scores + 4 * LANES * done, 4 * LANES, size)
+        done += SLOTS_AT_ONCE
+    for slot in range(done, count):
+        score_one(turned, 4 * LANES, keys + 4 * size * slot, 0, scores + 4 * LANES * slot, 0, size)
+
+
+@compiled
+def _gather(values, shares, found, slots, count, size):  # type: ignore[no-untyped-def]
+    """What each query finds: found [queries, head_dim] = shares times values."""
+    done = np.int64(0)
+    while done + WIDE <= size:
+        q = np.int64(0)
+        while q < count:
+            x, y = shares + 4 * q, found + 4 * (size * q + done)
+            if q + QUERIES_AT_ONCE <= count:
+                gather_many(values + 4 * done, 4 * size, x, 4, y, 4 * size, slots)
+                q += QUERIES_AT_ONCE
+            else:
+                gather_one(values + 4 * done, 4 * size, x, 0, y, 0, slots)
+                q += 1
+        done += WIDE
+    while done + LANES <= size:
+        for q in range(count):
+            gather_narrow(values + 4 * done, 4 * size, shares + 4 * q, 0, found + 4 * (size * q + done), 0, slots)
+        done += LANES
+    for j in range(done, size):
+        for q in range(count):
+            total = np.float32(0.0)
+            for slot in range(slots):
+                total += floats(shares, slots * LANES)[slot * LANES + q] * floats(values, slots * size)[slot * size + j]
+            floats(found, count * size)[q * size + j] = total
+
+
+@compiled
+def _reach(job, first_row, last_row):  # type: ignore[no-untyped-def]
+    """The first slot that any of these rows sees, and the one after the last."""
     if job.seen:
         return np.int64(0), job.span
-    own = carray(pointer(job.slots), (job.rows,), np.int64)[row]
-    return (max(np.int64(0), own + 1 - job.window) if job.window else np.int64(0)), min(job.span, own + 1)
+    slots = carray(pointer(job.slots), (job.rows,), np.int64)
+    first = max(np.int64(0), slots[first_row] + 1 - job.window) if job.window else np.int64(0)
+    return first, min(job.span, slots[last_row] + 1)
 
 
 @compiled
-def _attend(job, row, kv_head, head, heads, first, last, private):  # type: ignore[no-untyped-def]
-    size, stride = job.head_dim, job.turned_slots
-    query = job.projected + 4 * size * ((job.heads + 2 * job.kv_heads) * row + head)
-    if job.rows >= MANY:
-        _scores_turned(job, kv_head, query, heads, first, last, private)
-    else:
-        _scores(job, kv_head, query, heads, first, last, private)
-    y = job.mixed + 4 * size * (job.heads * row + head)
-    for h in range(heads):
-        scores = floats(private + 4 * stride * h, stride)
-        _hide(job, row, scores, first, last)
-        _shares(scores, first, last, np.float32(1.0) / np.sqrt(np.float32(size)))
-    values = job.values + 4 * size * (job.capacity * kv_head + first)
-    _mix(values, 4 * size, private + 4 * first, 4 * stride, y, 4 * size, last - first, heads, size)
-
-
-@compiled
-def _scores(job, kv_head, query, heads, first, last, private):  # type: ignore[no-untyped-def]
-    """Queries times keys."""
-    size, stride = job.head_dim, job.turned_slots
-    for slot in range(first, last):
-        key = floats(job.keys + 4 * size * (job.capacity * kv_head + slot), size)
-        for h in range(heads):
-            floats(private + 4 * stride * h, stride)[slot] = _dot(floats(query + 4 * size * h, size), key)
-
-
-@compiled
-def _scores_turned(job, kv_head, query, heads, first, last, private):  # type: ignore[no-untyped-def]
-    """The same from keys that were turned over, for whole blocks of slots; what lies beyond the last is not read."""
-    size, stride = job.head_dim, job.turned_slots
-    start = first // WIDE * WIDE
-    width = min((last - start + WIDE - 1) // WIDE * WIDE, stride - start)
-    keys = job.turned + 4 * (kv_head * size * stride + start)
-    _mix(keys, 4 * stride, query, 4 * size, private + 4 * start, 4 * stride, size, heads, width)
-
-
-@compiled
-def _mix(weights, stride, x, x_stride, y, y_stride, count, heads, width):  # type: ignore[no-untyped-def]
-    """y[h, :width] = Σ_k x[h, k]·weights[k, :width]; strides in bytes."""
-    done = np.int64(0)
-    while done + WIDE <= width:
-        _mix_wide(weights + 4 * done, stride, x, x_stride, y + 4 * done, y_stride, count, heads)
-        done += WIDE
-    while done + LANES <= width:
-        for h in range(heads):
-            mix_narrow(weights + 4 * done, stride, x + x_stride * h, 0, y + y_stride * h + 4 * done, 0, count)
-        done += LANES
-    for j in range(done, width):
-        for h in range(heads):
-            total = np.float32(0.0)
-            for k in range(count):
-                total += floats(x + x_stride * h, count)[k] * floats(weights + stride * k, width)[j]
-            floats(y + y_stride * h, width)[j] = total
-
-
-@compiled
-def _mix_wide(weights, stride, x, x_stride, y, y_stride, count, heads):  # type: ignore[no-untyped-def]
-    if heads == 1:
-        mix1(weights, stride, x, x_stride, y, y_stride, count)
-    elif heads == 2:
-        mix2(weights, stride, x, x_stride, y, y_stride, count)
-    elif heads == 3:
-        mix3(weights, stride, x, x_stride, y, y_stride, count)
-    else:
-        mix4(weights, stride, x, x_stride, y, y_stride, count)
-
-
-@compiled
-def _hide(job, row, scores, first, last):  # type: ignore[no-untyped-def]
-    """Strike out slots that lack an entry, or that the row does not see."""
-    there = carray(pointer(job.present), (job.capacity,), np.uint8)
-    seen = carray(pointer(job.seen + job.span * row), (job.span,), np.uint8)
-    if job.holes or job.seen:
+def _hide(job, query, count, scores, first, last):  # type: ignore[no-untyped-def]
+    """Strike out, for each query, the slots that its row does not see or that lack an entry."""
+    group = job.heads // job.kv_heads
+    for row in range(query // group, (query + count - 1) // group + 1):
+        begin, end = max(query, row * group) - query, min(query + count, (row + 1) * group) - query
+        if job.seen:
+            _hide_unseen(job.seen + job.span * row, scores, first, last, begin, end)
+        else:
+            own = carray(pointer(job.slots), (job.rows,), np.int64)[row]
+            _strike(scores, own + 1 - first, last - first, begin, end)
+            if job.window:
+                _strike(scores, np.int64(0), own + 1 - job.window - first, begin, end)
+    if job.holes:
+        there = carray(pointer(job.present), (job.capacity,), np.uint8)
         for slot in range(first, last):
-            if (job.holes and not there[slot]) or (job.seen and not seen[slot]):
-                scores[slot] = np.float32(-np.inf)
+            if not there[slot]:
+                _strike(scores, slot - first, slot - first + 1, np.int64(0), count)
 
 
 @compiled
-def _shares(scores, first, last, scale):  # type: ignore[no-untyped-def]
-    """Softmax of the scaled scores, in place."""
-    top, total = np.float32(-np.inf), np.float32(0.0)
-    for i in range(first, last):
-        top = max(top, scores[i])
-    for i in range(first, last):
-        scores[i] = exp((scores[i] - top) * scale)
-        total += scores[i]
-    share = np.float32(1.0) / total
-    for i in range(first, last):
-        scores[i] *= share
+def _hide_unseen(seen, scores, first, last, begin, end):  # type: ignore[no-untyped-def]
+    """The same from a row's bytes, looking at eight at a time: in a tree nearly all are seen."""
+    flags, slot = carray(pointer(seen), (last,), np.uint8), first
+    while slot < last:
+        if slot + 8 <= last and carray(pointer(seen + slot), (1,), np.int64)[0] == ALL_SEEN:
+            slot += 8
+        else:
+            if not flags[slot]:
+                _strike(scores, slot - first, slot - first + 1, begin, end)
+            slot += 1
 
 
 @compiled
-def _dot(a, b):  # type: ignore[no-untyped-def]
-    total = np.float32(0.0)
-    for j in range(len(a)):
-        total += a[j] * b[j]
-    return total
+def _strike(scores, first, last, begin, end):  # type: ignore[no-untyped-def]
+    """Let the queries begin…end-1 see nothing of these slots."""
+    lanes = floats(scores, max(np.int64(0), last) * LANES)
+    for slot in range(first, last):
+        for q in range(begin, end):
+            lanes[slot * LANES + q] = np.float32(-np.inf)

@@ -13,18 +13,12 @@ from typing import Any
 import numpy as np
 from numba import carray, cfunc, from_dtype, types
 
-from core.model.native_attention import MANY, attend, floats, turn_keys
+from core.model.native_attention import attend, floats
+from core.model.native_mixing import lay_down, silu_times
 from core.model.native_tiles import (
     BLOCK,
     BYTES_4BIT,
     BYTES_8BIT,
-    LANES,
-    ask,
-    compiled,
-    count,
-    exp,
-    pointer,
-    read,
     tile4_1,
     tile4_2,
     tile4_4,
@@ -34,10 +28,11 @@ from core.model.native_tiles import (
     tile8_4,
     tile8_8,
 )
+from core.model.native_vectors import LANES, ask, compiled, count, pointer, read
 
-TILES = "e60711b8e8edba28"
-"""Hash of native_tiles.py and native_attention.py, for numba's cache of compiled code, which looks at changes of this
-file only."""
+TILES = "01fbee3870770f1f"
+"""Hash of the modules whose compiled functions are called here, for numba's cache of compiled code, which looks at
+changes of this file only."""
 ROWS = 2 * LANES
 """Output rows of a 4-bit tile."""
 TOGETHER = 8
@@ -51,7 +46,7 @@ _TEAM = "counters members give_way"
 _LAYER = "hidden heads kv_heads head_dim mlp window rotates"
 _WEIGHTS = "attention_norm q_norm k_norm qkv qkv_bias out out_bias mlp_norm gate_up down"
 _CALL = "x y cos sin slots rows span seen keys values present holes capacity"
-_ROOM = "normed projected mixed gated turned turned_slots private private_size"
+_ROOM = "normed projected mixed gated private private_size"
 
 
 def _record(names: str) -> np.dtype[Any]:
@@ -159,21 +154,33 @@ def _project(job, weights, bias, x, inputs, y, outputs, residual, me, team):  # 
     own, sums = _private(job, me)
     _sum_blocks(x, job.rows, inputs, sums)
     tiles = (outputs + ROWS - 1) // ROWS
-    result, target = floats(own, TOGETHER * ROWS), floats(y, job.rows * outputs)
     for tile in range(tiles * me // team, tiles * (me + 1) // team):
         first, width = tile * ROWS, min(ROWS, outputs - tile * ROWS)
         row, rows = np.int64(0), np.int64(0)
         while row < job.rows:
             rows = _group(job.rows - row)
             _multiply(weights, tile, x, inputs, row, rows, sums, own)
-            for r in range(rows):
-                at = (row + r) * outputs + first
-                if bias:
-                    _add(result, r * ROWS, floats(bias, outputs), first, width)
-                if residual:
-                    _add(result, r * ROWS, floats(residual, job.rows * outputs), at, width)
-                _copy(result, r * ROWS, target, at, width)
+            at = 4 * (row * outputs + first)
+            added = bias + 4 * first if bias else NONE
+            if width == ROWS:
+                lay_down(own, rows, y + at, 4 * outputs, added, residual + at if residual else NONE, 0)
+            else:
+                _lay_down_part(own, rows, y + at, outputs, added, residual + at if residual else NONE, width)
             row += rows
+
+
+@compiled
+def _lay_down_part(result, rows, y, outputs, bias, residual, width):  # type: ignore[no-untyped-def]
+    """As `lay_down`, for the last tile, of which only `width` outputs are real."""
+    for r in range(rows):
+        source, target = floats(result + 4 * ROWS * r, width), floats(y + 4 * outputs * r, width)
+        for j in range(width):
+            total = source[j]
+            if bias:
+                total += floats(bias, width)[j]
+            if residual:
+                total += floats(residual + 4 * outputs * r, width)[j]
+            target[j] = total
 
 
 @compiled
@@ -184,28 +191,17 @@ def _copy(source, start, target, at, width):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add(target, at, more, start, width):  # type: ignore[no-untyped-def]
-    for j in range(width):
-        target[at + j] += more[start + j]
-
-
-@compiled
 def _gate(job, me, team):  # type: ignore[no-untyped-def]
     """silu(gate)·up; a tile's low half are gate rows and its high half the same up rows."""
     own, sums = _private(job, me)
     _sum_blocks(job.normed, job.rows, job.hidden, sums)
     tiles = job.mlp // LANES
-    result, target = floats(own, TOGETHER * ROWS), floats(job.gated, job.rows * job.mlp)
     for tile in range(tiles * me // team, tiles * (me + 1) // team):
         row, rows = np.int64(0), np.int64(0)
         while row < job.rows:
             rows = _group(job.rows - row)
             _multiply(job.gate_up, tile, job.normed, job.hidden, row, rows, sums, own)
-            for r in range(rows):
-                at = (row + r) * job.mlp + tile * LANES
-                for j in range(LANES):
-                    gate, up = result[r * ROWS + j], result[r * ROWS + LANES + j]
-                    target[at + j] = gate / (np.float32(1.0) + exp(-gate)) * up
+            silu_times(own, rows, job.gated + 4 * (row * job.mlp + tile * LANES), 4 * job.mlp, 0, 0, 0)
             row += rows
 
 
@@ -254,11 +250,7 @@ def _run_layer(job):  # type: ignore[no-untyped-def]
     if not job.y:
         return  # Only keys and values were wanted.
     stage = _wait(job, stage)
-    if job.rows >= MANY:
-        turn_keys(job, me, team)
-        stage = _wait(job, stage)
-    for item in range(me, job.rows * job.kv_heads, team):
-        attend(job, item, _private(job, me)[1])
+    attend(job, me, team, _private(job, me)[1])
     stage = _wait(job, stage)
     _project(job, job.out, job.out_bias, job.mixed, width, job.y, job.hidden, job.x, me, team)
     stage = _wait(job, stage)
