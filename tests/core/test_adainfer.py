@@ -225,16 +225,15 @@ def test_that_classifiers_are_never_added_to_a_folder_of_other_things(saved: Pat
 
 def test_that_classifiers_for_another_depth_are_refused(tiny: LoadedModel, saved: Path) -> None:
     save_adainfer(saved, saved, AdaInferParts(arrays(layers=7)), {})
-    with pytest.raises(UserError, match=f"are for a model of 8 layers, but this one has {DEPTH}; train them again"):
-        load_parts(saved, tiny)
+    parts = load_parts(saved, tiny)
+    assert parts.adainfer is None
+    assert f"are for a model of 8 layers, but this one has {DEPTH}; train them again" in parts.problems["adainfer"]
 
 
 def test_that_classifiers_that_are_damaged_or_not_finite_are_refused(tiny: LoadedModel, saved: Path) -> None:
     state = load_file(saved / ADAINFER)
     state["svm_bias"][0] = float("inf")
     save_file(state, saved / ADAINFER)
-    with pytest.raises(UserError, match=r"adainfer\.safetensors is missing or damaged"):
-        load_parts(saved, tiny)
+    assert "adainfer.safetensors is missing or damaged" in load_parts(saved, tiny).problems["adainfer"]
     (saved / ADAINFER).write_bytes(b"short")
-    with pytest.raises(UserError, match=r"adainfer\.safetensors is missing or damaged"):
-        load_parts(saved, tiny)
+    assert "adainfer.safetensors is missing or damaged" in load_parts(saved, tiny).problems["adainfer"]
