@@ -71,6 +71,7 @@ MODEL = (
         "Ctrl+T",
         "Show how drafter and predictors were made, and how good they are",
     ),
+    Spec("train", "Tr&ain parts…", "train", "Ctrl+Shift+T", "Train drafter and predictors for the loaded model"),
     Spec("quit", "&Quit", "quit", "Ctrl+Q", "Stop what is running and close the window"),
 )
 THEMES = (

@@ -173,7 +173,7 @@ class MainWindow(QMainWindow):
         menu.addActions([commands["open_folder"], commands["open_gguf"], commands["open_hub"]])
         menu.addMenu(self.recent)
         menu.addSeparator()
-        menu.addActions([commands["reload"], commands["parts"]])
+        menu.addActions([commands["reload"], commands["parts"], commands["train"]])
         return menu
 
     def _make_menus(self) -> None:

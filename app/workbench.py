@@ -21,6 +21,7 @@ from app.session import Session
 from app.session_files import SessionFiles
 from app.session_menus import SessionMenus
 from app.state_words import detail, empty_sentences
+from app.training_flow import TrainingFlow
 from app.views import Views
 from core.progress import Progress
 from widgets.palette import Theme
@@ -37,6 +38,7 @@ class Workbench(QObject):
         self.views = Views(window.panels, self)
         self.controls = Controls(session, window)
         self.flow = ModelFlow(session, window)
+        self.training = TrainingFlow(session, window, self.flow.use_parts)
         self.files = SessionFiles(session, window)
         self.recovery = RecoveryOffer(self.files)
         self.menus = SessionMenus(session, self.files, window)
@@ -54,6 +56,7 @@ class Workbench(QObject):
     @Slot()
     def close(self) -> None:
         """End the session, and wait for the engine's thread and for what is being saved."""
+        self.training.close()
         self.session.close()
         self.recovery.close()
         self.files.close()
