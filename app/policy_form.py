@@ -139,11 +139,11 @@ class PolicyForm(QWidget):
         self._fixed = beside(self.fixed_layer, self._of_depth)
         rows.add("P&olicy", self.policy)
         rows.add_wide(self.policy_note)
-        rows.add("Pro&file", self.profile)
+        rows.add("Profi&le", self.profile)
         rows.add_wide(self.measured)
         rows.add_wide(self.own)
         rows.add("&Threshold", self.threshold, self.threshold.spin)
-        rows.add("Con&fidence", self.confidence, self.confidence.spin)
+        rows.add("Confide&nce", self.confidence, self.confidence.spin)
         rows.add("Exit &layer", self._fixed, self.fixed_layer)
         rows.add("S&kipped K/V", self.kv_policy)
 
