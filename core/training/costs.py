@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import torch
 
+from core.config import Head
 from core.drafting.head import DraftHead
+from core.exits.verification import exact_logits
 from core.model.decoder import Decoder
 from core.model.kv_cache import KVCache
 from core.model.slim_head import SlimHead
@@ -70,6 +72,23 @@ def head_times(head: DraftHead, slim: SlimHead, rounds: int = ROUNDS) -> HeadTim
         rounds,
     )
     return HeadTimes(**found)
+
+
+@torch.inference_mode()
+def check_layers(decoder: Decoder, slim: SlimHead | None, rounds: int = ROUNDS) -> dict[Head, float]:
+    """What checking one state through either head costs, in times of a decoder layer; measured now."""
+    context = min(CONTEXT, decoder.config.context - 1)
+    cache, rows = decoder.new_cache(context + 1), decoder.rows(range(context, context + 1), context + 1)
+    state = torch.randn(1, decoder.config.hidden).to(decoder.dtype)
+    pieces: dict[str, Callable[[], object]] = {
+        "layers": lambda: [decoder.layer(index, state, rows, cache) for index in range(decoder.config.depth)],
+        Head.FULL.value: lambda: decoder.logits(state).topk(2),
+    }
+    if slim is not None:
+        pieces[Head.SLIM.value] = lambda: exact_logits(decoder, state, slim.shortlist(state)).topk(2)
+    found = fastest(pieces, rounds)
+    layer = found.pop("layers") / decoder.config.depth
+    return {Head(name): seconds / layer for name, seconds in found.items()}
 
 
 def fastest(pieces: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:

@@ -100,6 +100,18 @@ def zeros(hidden: int, rank: int | None, seed: int) -> dict[str, Tensor]:
     return {"up": torch.zeros(hidden, rank), "down": down, "bias": bias}
 
 
+def carried(folded: Mapping[str, Tensor], states: Tensor) -> dict[str, Tensor]:
+    """Parameters that start a layer's lens, over its states [n, d], as another layer's lens ended (`folded`)."""
+    mean, scale = spread(states)
+    if "full" in folded:
+        return {
+            "matrix": folded["full"] * scale / scale[:, None],
+            "bias": (folded["bias"] + folded["full"] @ mean) / scale,
+        }
+    up, down = folded["up"] / scale[:, None], folded["down"] * scale
+    return {"up": up, "down": down, "bias": (folded["bias"] + folded["up"] @ (folded["down"] @ mean)) / scale}
+
+
 def fit(
     lens: LayerLens,
     lesson: Lesson,
@@ -109,8 +121,9 @@ def fit(
     timer: Timer,
     tell: Callable[[int, float], None],
     cancel: threading.Event | None,
+    steps: int = MOST_STEPS,
 ) -> None:
-    """Train until the timer is over, or `MOST_STEPS`.
+    """Train for so many steps, or until the timer is over.
 
     Args:
         lens: is changed in place.
@@ -120,6 +133,7 @@ def fit(
         timer: no step but the first few starts once it is over; its share sets the learning rate.
         tell: takes steps done and the mean loss of a token.
         cancel: looked at between steps.
+        steps: at most so many.
 
     Raises:
         Cancelled: `cancel` was set.
@@ -128,7 +142,7 @@ def fit(
     adam = Adam(lens.parameters)
     peak = FULL_RATE if "matrix" in lens.parameters else THIN_RATE
     order = torch.zeros(0, dtype=torch.int64)
-    for step in range(MOST_STEPS):
+    for step in range(steps):
         if timer.over and step >= LEAST_STEPS:
             break
         check(cancel)
@@ -136,7 +150,7 @@ def fit(
             order = torch.randperm(len(lesson.states), generator=random)
         at, order = order[:BATCH], order[BATCH:]
         loss = _step(lens, lesson, head, at, random)
-        adam.step(peak * _rate_at(max(timer.share, step / MOST_STEPS)))
+        adam.step(peak * _rate_at(max(timer.share, step / steps)))
         tell(step + 1, loss)
 
 

@@ -1,7 +1,8 @@
 """The stage that trains the exit lens, a layer after the other from the last one down (`specee.md` §8).
 
 Which form A takes, one matrix or two thin ones, is tried out on a few layers and judged on tune prompts: a full matrix
-has so many numbers to fit that on little text it does worse than a thin pair, which also costs a fraction.
+has so many numbers to fit that on little text it does worse than a thin pair, which also costs a fraction. Then each
+layer starts from the lens of the layer above it, which is nearly right for it already.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from core.progress import Progress, Report
 from core.training.data import Answers
 from core.training.distil import Vocabulary, token_mass
 from core.training.kept import KeptTokens, spaced
-from core.training.lens import Head, LayerLens, Lesson, fit, zeros
+from core.training.lens import MOST_STEPS, Head, LayerLens, Lesson, carried, fit, zeros
 from core.training.options import Stage, TrainOptions
 from core.training.prompts import Use
 from core.training.readings import could_exit, divergence, read
@@ -38,8 +39,10 @@ JUDGING = 1500
 """Tune tokens that judge a layer."""
 EARLY_SHARE = 0.4
 """Of a late layer's time, what a layer of the first third gets: few tokens ever leave there."""
-PROBE_SHARE = 0.25
-"""Of the stage's time, for trying the forms."""
+PROBE_SHARE, PROBE_STEPS = 0.25, 100
+"""Of the stage's time, for trying the forms, and steps of each trial; a busy moment must not decide for a form."""
+PATIENCE = 2.0
+"""A trial may take so many times its share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,7 @@ class _Lenses:
         seconds = (1 - PROBE_SHARE) * self._options.seconds(Stage.LENS)
         weights = [EARLY_SHARE if layer < self._layers // 3 else 1.0 for layer in range(self._layers)]
         for layer in reversed(range(self._layers)):
-            self._layer(layer, form, seconds * weights[layer] / sum(weights))
+            self._layer(_name(layer, form), layer, form, seconds * weights[layer] / sum(weights), MOST_STEPS)
         names = [_name(layer, form) for layer in range(self._layers)]
         states = [self._work.load_tensors(Stage.LENS, f"{name}.safetensors") for name in names]
         stacked = {name: torch.stack([state[name] for state in states]).half() for name in states[0]}
@@ -149,20 +152,25 @@ class _Lenses:
         layers = sorted({min(self._layers - 1, int(share * self._layers)) for share in PROBED})
         seconds = PROBE_SHARE * self._options.seconds(Stage.LENS) / (len(offered) * len(layers))
         tried = {
-            form.name: _means([self._layer(layer, form, seconds, "probe-") for layer in layers]) for form in offered
+            form.name: _means(
+                [
+                    self._layer(f"probe-{_name(layer, form)}", layer, form, PATIENCE * seconds, PROBE_STEPS)
+                    for layer in layers
+                ]
+            )
+            for form in offered
         }
         best = min(means["kl"] for means in tried.values())
         chosen = next(form for form in offered if tried[form.name]["kl"] <= ENOUGH * best)
         return chosen, {"layers": layers, "forms": tried}
 
-    def _layer(self, layer: int, form: Form, seconds: float, prefix: str = "") -> dict[str, Any]:
-        """Train one layer in one form, or take what is there; its figures on tune prompts."""
-        name = prefix + _name(layer, form)
+    def _layer(self, name: str, layer: int, form: Form, seconds: float, most: int) -> dict[str, Any]:
+        """Train one layer in one form, or take what is there under this name; its figures on tune prompts."""
         done = self._work.load_json(Stage.LENS, f"{name}.json")
         if done is not None:
             return done
         states = self._train.layer(layer)
-        lens = LayerLens(states, zeros(self._decoder.config.hidden, form.rank, self._options.seed + layer))
+        lens = LayerLens(states, self._start(layer, form, states))
         steps: list[tuple[int, float]] = []
 
         def tell(step: int, loss: float) -> None:
@@ -174,7 +182,8 @@ class _Lenses:
 
         lesson = Lesson(states, self._train.top_ids, self._train.top_probabilities)
         timer = Timer(0.0, seconds)
-        fit(lens, lesson, self._head, seed=self._options.seed + layer, timer=timer, tell=tell, cancel=self._cancel)
+        seed, head = self._options.seed + layer, self._head
+        fit(lens, lesson, head, seed=seed, timer=timer, tell=tell, cancel=self._cancel, steps=most)
         figures = {"steps": steps[-1][0], **self._judged(layer, lens)}
         self._work.save_tensors(Stage.LENS, f"{name}.safetensors", lens.folded())
         self._work.save_json(Stage.LENS, f"{name}.json", figures)
@@ -182,6 +191,13 @@ class _Lenses:
         self._fresh = {"top1": figures["agreement"]}
         self._last = f"; at layer {layer + 1} the final token comes first at {agreement}"
         return figures
+
+    def _start(self, layer: int, form: Form, states: Tensor) -> dict[str, Tensor]:
+        """As the lens of the layer above ended, where there is one; else a lens that changes nothing."""
+        above = f"{_name(layer + 1, form)}.safetensors"
+        if self._work.path(Stage.LENS, above).is_file():
+            return carried(self._work.load_tensors(Stage.LENS, above), states)
+        return zeros(self._decoder.config.hidden, form.rank, self._options.seed + layer)
 
     @torch.no_grad()
     def _judged(self, layer: int, lens: LayerLens) -> dict[str, float]:
@@ -202,7 +218,7 @@ class _Lenses:
         config = self._decoder.config
         return {
             "recipe": "h + A h + b a layer, KL(final‖layer) over the most used tokens and a weighted sample of the "
-            "others, Adam, zero start",
+            "others, Adam; the last layer starts from zero, each other from the lens above it",
             "form": form.name,
             "rank": form.rank,
             "macs": form.macs(config.hidden),

@@ -1,15 +1,19 @@
 """The operating point: threshold × gate × lens × M, first re-decided on tune prompts, then a few in real runs.
 
-A setting's price is counted in layer-times: the mean exit layer plus what its predictors and checks cost, as measured
-in the profile's runs. The default is the cheapest setting that keeps to the full-depth token in `AGREEMENT` of real
-tokens; the paper's own setting runs beside it, and so does dense decoding, which the speed is held against.
+A setting's price is counted in layer-times: the mean exit layer plus what its predictors and products with an LM head
+cost, as measured on this machine. The cheapest settings are run on tune prompts, and one that leaves as early as can
+be. The default is, of those that keep to the full-depth token in `AGREEMENT` of real tokens and are about as fast as
+the fastest, the one that leaves earliest. The paper's own setting runs beside them, and so does dense decoding, which
+the speed is held against.
 """
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -30,15 +34,17 @@ THRESHOLDS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.88, 0.91, 
 GATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 AGREEMENT = 0.99
 """What the default must reach."""
-FLOORS = (0.99, 0.993, 0.996)
+FLOORS = {Head.FULL: (0.99,), Head.SLIM: (0.99, 0.993, 0.996)}
 """Real runs agree somewhat less than re-decided ones: the cheapest setting above each of these is tried."""
-HEAD_LAYERS = 4.5
-"""A product with the whole LM head in layer-times, on the default model (`specee.md` §8)."""
+EARLIEST, WATCHED = 0.993, 16
+"""The setting that leaves earliest is sought above this agreement, with no more layers always watched."""
 NEW_TOKENS = 48
 """Of each answer in real runs."""
 MEASURED = "measured.json"
-NEAR = 0.25
-"""Mean exit layers that differ by less are equal: a few hundred tokens tell no better."""
+NEAR = 0.97
+"""A setting is about as fast as the fastest from this share of its speed on."""
+SHOWN, STEP = 0.85, 0.002
+"""Agreement from which a frontier is kept, and by how much its points rise."""
 _COUNTS = ("tokens", "agree", "layers", "early", "checks", "asked", "seconds")
 
 
@@ -74,46 +80,61 @@ def sweep(
     return found
 
 
-def price(point: Point, predictor: float, heads: float = HEAD_LAYERS) -> float:
-    """What a token costs in layer-times but for the drafter and the last product with the head, which all pay.
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What the pieces of a token cost, in layer-times."""
 
-    `predictor` is what asking one costs, `heads` what a check does.
-    """
-    refused = max(0.0, point.verifications - point.early)
-    return point.mean_exit_layer + predictor * point.predictors + heads * refused
+    predictor: float
+    """Asking one, features and lens included."""
+    checks: Mapping[Head, float]
+    """A check through either head; through the full one it is a product with it."""
+
+    def of(self, point: Point, head: Head) -> float:
+        """What a token costs but for its draft, which all settings pay alike."""
+        heads = self.checks[head] * point.verifications + self.checks[Head.FULL] * (1 - point.early)
+        return point.mean_exit_layer + self.predictor * point.predictors + heads
 
 
-def cheapest(found: Found, floor: float, predictor: float) -> tuple[Lens, Point] | None:
-    """The setting of least price among those that agree at least so often."""
+def best(found: Found, floor: float, value: Callable[[Point], float]) -> tuple[Lens, Point] | None:
+    """The setting of least value among those that agree at least so often."""
     offered = [(lens, point) for lens, points in found.items() for point in points if point.agreement >= floor]
-    return min(offered, key=lambda one: price(one[1], predictor), default=None)
+    return min(offered, key=lambda one: value(one[1]), default=None)
 
 
 def frontier_of(points: Sequence[Point]) -> list[Point]:
-    """The points that no other beats in agreement and mean exit layer both, by rising exit layer."""
-    best, kept = -1.0, []
+    """Points that no other beats in agreement and mean exit layer both, by rising exit layer, a step apart."""
+    reached, kept = SHOWN - STEP, []
     for point in sorted(points, key=lambda one: (one.mean_exit_layer, -one.agreement)):
-        if point.agreement > best:
-            best = point.agreement
+        if point.agreement >= min(reached + STEP, 1.0) and point.agreement > reached:
+            reached = point.agreement
             kept.append(point)
     return kept
 
 
-def candidates(found: Found, parts: TrainedParts, predictor: float) -> list[Candidate]:
-    """What real runs try: dense and the paper first, then the cheapest settings, each with both kinds of heads."""
-    paper = fitted(RunSettings(policy=Policy.SPECEE_T1T2), parts.predictors.layers)
-    listed = [Candidate("dense", RunSettings(policy=Policy.DENSE)), Candidate("paper", paper)]
-    seen: set[RunSettings] = set()
-    for floor in FLOORS:
-        chosen = cheapest(found, floor, predictor)
-        if chosen is None:
-            continue
-        plain = _settings(*chosen, parts.predictors.layers)
-        for settings in (plain, replace(plain, check=Head.SLIM, draft_head=Head.SLIM))[: 1 + (parts.slim is not None)]:
-            if settings not in seen:
-                listed.append(Candidate(_name(floor, settings), settings))
-            seen.add(settings)
-    return listed
+def candidates(found: Found, parts: TrainedParts, prices: Prices) -> list[Candidate]:
+    """What real runs try: dense and the paper first, then the cheapest settings, and one that leaves early."""
+    layers = parts.predictors.layers
+    paper = fitted(RunSettings(policy=Policy.SPECEE_T1T2), layers)
+    listed = {RunSettings(policy=Policy.DENSE): "dense", paper: "paper"}
+    for head in (Head.FULL, Head.SLIM)[: 1 + (parts.slim is not None)]:
+        for floor in FLOORS[head]:
+            chosen = best(found, floor, partial(_price, prices, head))
+            if chosen is not None:
+                listed.setdefault(_settings(*chosen, layers, head), _name(f"cheapest above {floor:.1%}", head))
+    earliest = best(found, EARLIEST, _exit_layer)
+    if earliest is not None:
+        head = Head.FULL if parts.slim is None else Head.SLIM
+        listed.setdefault(_settings(*earliest, layers, head), _name(f"earliest above {EARLIEST:.1%}", head))
+    return [Candidate(name, settings) for settings, name in listed.items()]
+
+
+def _price(prices: Prices, head: Head, point: Point) -> float:
+    return prices.of(point, head)
+
+
+def _exit_layer(point: Point) -> float:
+    watched = point.offline_layers is not None and point.offline_layers <= WATCHED
+    return point.mean_exit_layer if watched else math.inf
 
 
 def fitted(settings: RunSettings, layers: int) -> RunSettings:
@@ -125,17 +146,21 @@ def fitted(settings: RunSettings, layers: int) -> RunSettings:
     return replace(settings, scheduler=smaller)
 
 
-def _settings(lens: Lens, point: Point, layers: int) -> RunSettings:
-    scheduler = SchedulerSettings(offline_layers=point.offline_layers or 0)
+def _settings(lens: Lens, point: Point, layers: int, head: Head) -> RunSettings:
     chosen = RunSettings(
-        policy=Policy.SPECEE_T1T2, threshold=point.threshold, gate=point.gate, lens=lens, scheduler=scheduler
+        policy=Policy.SPECEE_T1T2,
+        threshold=point.threshold,
+        gate=point.gate,
+        lens=lens,
+        check=head,
+        draft_head=head,
+        scheduler=SchedulerSettings(offline_layers=point.offline_layers or 0),
     )
     return fitted(chosen, layers)
 
 
-def _name(floor: float, settings: RunSettings) -> str:
-    heads = ", low-rank heads" if settings.check is Head.SLIM else ""
-    return f"cheapest above {floor:.1%}{heads}"
+def _name(words: str, head: Head) -> str:
+    return f"{words}, low-rank heads" if head is Head.SLIM else words
 
 
 def measure(
@@ -221,17 +246,17 @@ def _figures(row: Mapping[str, Any], dense: Mapping[str, Any]) -> dict[str, Any]
 
 
 def choose(measured: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The row to recommend: of those that agree often enough the one that leaves earliest, the faster of equals.
+    """The row to recommend: of those that agree often enough and are about as fast as the fastest, the earliest.
 
-    Where none does, the one that agrees most; None where nothing but dense decoding and the paper was tried.
+    Where none agrees enough, the one that agrees most; None where nothing but dense decoding and the paper was tried.
     """
     offered = [row for row in measured if row["name"] not in ("dense", "paper")]
     enough = [row for row in offered if row["agreement"] >= AGREEMENT]
     if not enough:
         return max(offered, key=lambda row: row["agreement"], default=None)
-    earliest = min(row["mean_exit_layer"] for row in enough)
-    near = [row for row in enough if row["mean_exit_layer"] <= earliest + NEAR]
-    return max(near, key=lambda row: row["tokens_per_second"])
+    fastest = max(row["tokens_per_second"] for row in enough)
+    fast = [row for row in enough if row["tokens_per_second"] >= NEAR * fastest]
+    return min(fast, key=lambda row: row["mean_exit_layer"])
 
 
 def recommendation(row: Mapping[str, Any]) -> dict[str, Any]:

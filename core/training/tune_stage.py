@@ -9,11 +9,12 @@ from typing import Any
 from core.config import Lens
 from core.engine import Engine
 from core.progress import Report
+from core.training.costs import check_layers
 from core.training.features import HeldOutViews
 from core.training.options import TUNED, Stage, TrainOptions
 from core.training.prompts import Prompt
 from core.training.replay import Point
-from core.training.tune import candidates, choose, frontier_of, measure, recommendation, sweep
+from core.training.tune import Prices, candidates, choose, frontier_of, measure, recommendation, sweep
 from core.training.workspace import Workspace
 
 
@@ -47,13 +48,16 @@ def tune(
         return done
     assert engine.parts is not None, "exits need trained parts"
     found = sweep(views, engine.parts, report, cancel)
-    tried = candidates(found, engine.parts, predictor)
+    prices = Prices(predictor, check_layers(engine.model.decoder, engine.parts.slim))
+    tried = candidates(found, engine.parts, prices)
     measured = measure(engine, tried, prompts, options, work, report, cancel)
     row = choose(measured)
     facts = {
         "frontier": {lens.value: _frontiers(points) for lens, points in found.items()},
         "measured": measured,
         "dtype": engine.model.info.dtype,
+        "prices": {"predictor": round(predictor, 4)}
+        | {f"check_{head.value}": round(price, 4) for head, price in prices.checks.items()},
         "chosen": row["name"] if row else None,
         "recommended": recommendation(row) if row else None,
     }

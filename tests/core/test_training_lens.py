@@ -13,7 +13,7 @@ from core.exits.lens import ExitLens
 from core.progress import Cancelled, Progress, quiet
 from core.training.distil import Vocabulary
 from core.training.kept import KeptTokens
-from core.training.lens import Head, LayerLens, Lesson, fit, zeros
+from core.training.lens import Head, LayerLens, Lesson, carried, fit, zeros
 from core.training.lens_stage import forms, lens_facts, train_lens
 from core.training.options import Stage, TrainOptions
 from core.training.prompts import Use
@@ -77,6 +77,15 @@ def test_that_the_lens_of_a_run_is_the_one_that_was_trained(rank: int | None) ->
     run = ExitLens(stacked.pop("bias"), **stacked)
     with torch.no_grad():
         torch.testing.assert_close(run(0, lessons.states), lens(lessons.states), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("rank", [None, 4])
+def test_that_a_lens_goes_on_from_another_layers_as_it_was(rank: int | None) -> None:
+    lessons, _ = lesson()
+    lens, others = trained(rank, lessons), lessons.states[:50] * 3 + 1
+    start = LayerLens(others, carried(lens.folded(), others))
+    with torch.no_grad():
+        torch.testing.assert_close(start(lessons.states), lens(lessons.states), rtol=1e-3, atol=1e-3)
 
 
 def test_that_training_stops_when_time_is_up_and_when_cancelled() -> None:
