@@ -17,8 +17,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.card_words import Section, Table
 from app.forms import labelled, named, plain
-from app.parts_card import Section, Table, sections
+from app.parts_card import sections
 from app.settings_dock import ModelFacts
 
 SIZE = (940, 540)

@@ -6,6 +6,8 @@ once for all of them, whether they are the heads of one row or those of several.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import carray
 
@@ -95,9 +97,9 @@ def _score(keys, turned, scores, count, size):  # type: ignore[no-untyped-def]
 @compiled
 def _gather(values, shares, found, slots, count, size):  # type: ignore[no-untyped-def]
     """What each query finds: found [queries, head_dim] = shares times values."""
-    done = np.int64(0)
+    done: Any = np.int64(0)
     while done + WIDE <= size:
-        q = np.int64(0)
+        q: Any = np.int64(0)
         while q < count:
             x, y = shares + 4 * q, found + 4 * (size * q + done)
             if q + QUERIES_AT_ONCE <= count:
