@@ -30,7 +30,7 @@ from core.model.native_tiles import (
 )
 from core.model.native_vectors import LANES, ask, compiled, count, pointer, read
 
-TILES = "01fbee3870770f1f"
+TILES = "6b0259d13f6eed4c"
 """Hash of the modules whose compiled functions are called here, for numba's cache of compiled code, which looks at
 changes of this file only."""
 ROWS = 2 * LANES
