@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
 
+@lru_cache(maxsize=2**16)
 def visible(token_bytes: bytes, special: bool = False) -> str:
     """A form of these bytes for a chip or an axis, in which nothing is invisible.
 

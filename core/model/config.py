@@ -90,7 +90,7 @@ def parse_config(raw: Any, path: Path) -> ModelConfig:
     architecture = _architecture(raw, path)
     try:
         return _build({**SILENT[architecture], **raw}, architecture)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise UserError(f"{path} lacks or garbles a setting ({error}); download the model again.") from error
 
 

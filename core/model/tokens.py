@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.config import is_text
 from core.errors import UserError
 from core.model.chat import ChatTemplate
 
@@ -130,7 +131,7 @@ def _end_ids(folder: Path, settings: dict[str, Any], backend: Backend) -> frozen
     config = _read_object(folder / "config.json")
     named = [_read_object(folder / "generation_config.json").get("eos_token_id"), config.get("eos_token_id")]
     text = _token_text(settings.get("eos_token"))
-    named.append(None if text is None else backend.token_to_id(text))
+    named.append(None if text is None or not is_text(text) else backend.token_to_id(text))
     ids = [one for value in named for one in (value if isinstance(value, list) else [value])]
     size = config.get("vocab_size")
     beyond = size if type(size) is int else backend.get_vocab_size()

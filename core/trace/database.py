@@ -211,6 +211,8 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _explanation(path, error) from error
+    except UnicodeDecodeError as error:  # where SQLite's own words quote a broken name
+        raise damaged(path) from error
     except OSError as error:
         raise UserError(f"{path} cannot be used ({error.strerror or error}); choose another place.") from error
 

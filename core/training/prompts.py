@@ -15,6 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from core.config import is_text
 from core.errors import UserError
 
 HELD_OUT = 0.1
@@ -143,6 +144,8 @@ def _entry(path: Path, number: int, line: str) -> dict[str, Any]:
     text = entry.get("prompt") if isinstance(entry, dict) else None
     if not isinstance(text, str) or not text.strip():
         raise UserError(f"{path}, line {number} has no text under `prompt`; each line must be an object with one.")
+    if not is_text(text):
+        raise UserError(f"{path}, line {number} has a prompt of broken characters; write it again.")
     return dict(entry)
 
 
