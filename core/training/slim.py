@@ -7,9 +7,13 @@ With the low-rank head the heads take νT and the pass emits τ' = ρ_τ τ, so 
 
 which is above 1 iff ρ_τ > (ν + κ) / (1 + κ). The cheaper the rest (small κ), the more acceptance may be given up.
 
-**Start.** Softmax does not see what is added to all logits, so the mean row is taken off W first: W'. Among the
-products U D of rank r, E‖W'x - U D x‖² is least where U = W' C^½ V and D = Vᵀ C^-½, with C = E[x xᵀ] and V the r
-strongest eigenvectors of C^½ W'ᵀ W' C^½: the cut-off singular value decomposition of W' C^½ (Eckart and Young, 1936).
+**Start.** Softmax does not see what is added to all logits, and an error on a logit counts by its token's probability
+m: to second order KL is ½ Σ m (error - mean error)². So the mean row is taken off W, by m: W', and among the products
+U D of rank r, E Σ m ‖W'x - U D x‖² is least where U = W' C^½ V and D = Vᵀ C^-½, with C = E[x xᵀ] and V the r strongest
+eigenvectors of C^½ W'ᵀ diag(m) W' C^½: a cut-off singular value decomposition (Eckart and Young, 1936).
+
+Training turns states into uncorrelated numbers of unit variance, C^-½ x, first: Adam's steps are then as long in every
+direction.
 """
 
 from __future__ import annotations
@@ -29,6 +33,8 @@ from core.training.workspace import Timer
 RATE, LAST_RATE, BATCH = 1e-3, 0.05, 256
 """Peak learning rate, what is left of it at the end (cosine), and rows of a step."""
 LEAST_STEPS = 2
+RARE = 20.0
+"""All tokens together weigh one in so many in the start, however rare they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,37 +59,51 @@ def joined(lessons: list[Lesson]) -> Lesson:
 
 
 @torch.no_grad()
-def start(weight: Tensor, states: Tensor, rank: int) -> dict[str, Tensor]:
-    """The closest low-rank head to `weight` [V, d] on these states [n, d]: down [r, d] and up [V, r]."""
-    centred = weight - weight.mean(0)
+def whitening(states: Tensor) -> tuple[Tensor, Tensor]:
+    """C^½ and C^-½ of states [n, d] up to a rotation, [d, d] each: their product is the identity."""
     values, vectors = torch.linalg.eigh(states.T @ states / max(1, len(states)))
     roots = values.clamp_min(float(values.max()) * 1e-6).sqrt()
-    half = vectors * roots
-    strongest = torch.linalg.eigh(half.T @ (centred.T @ centred) @ half)[1][:, -rank:]
-    return {"down": strongest.T @ (vectors / roots).T, "up": centred @ (half @ strongest)}
+    return vectors * roots, (vectors / roots).T
 
 
 class SlimTraining:
     """A low-rank head under training; softmax and gradients are written out, over the whole vocabulary."""
 
-    def __init__(self, state: dict[str, Tensor]) -> None:
-        self.parameters = {name: one.clone().requires_grad_() for name, one in state.items()}
+    @torch.no_grad()
+    def __init__(self, weight: Tensor, states: Tensor, mass: Tensor, rank: int) -> None:
+        """Start from the closest head of this rank.
+
+        Args:
+            weight: the whole LM head, [V, d].
+            states: what the head will be asked about, [n, d].
+            mass: how likely each token is, [V], up to a factor.
+            rank: r.
+        """
+        share = (mass / mass.sum() + 1 / len(mass) / RARE).float()
+        share = share / share.sum()
+        centred = weight - share @ weight
+        half, self._whiten = whitening(states)
+        strongest = torch.linalg.eigh(half.T @ ((centred * share[:, None]).T @ centred) @ half)[1][:, -rank:]
+        start = {"down": strongest.T.contiguous(), "up": centred @ (half @ strongest)}
+        self.parameters = {name: one.requires_grad_() for name, one in start.items()}
         self._adam = Adam(self.parameters)
 
     def learn(self, lesson: Lesson, rate: float) -> float:
         """One step over n rows; their mean KL(p‖q)."""
         down, up = self.parameters["down"].detach(), self.parameters["up"].detach()
-        inner = lesson.states @ down.T
+        white = lesson.states @ self._whiten.T
+        inner = white @ down.T
         loss, gradient = _divergence(inner @ up.T, lesson.top_ids, lesson.top_probabilities)
         gradient /= len(lesson)
         self.parameters["up"].grad = gradient.T @ inner
-        self.parameters["down"].grad = (gradient @ up).T @ lesson.states
+        self.parameters["down"].grad = (gradient @ up).T @ white
         self._adam.step(rate)
         return loss / len(lesson)
 
     def weights(self) -> dict[str, Tensor]:
-        """down [r, d] and up [V, r]."""
-        return {name: one.detach().clone() for name, one in self.parameters.items()}
+        """down [r, d] and up [V, r], over plain states."""
+        found = {name: one.detach().clone() for name, one in self.parameters.items()}
+        return found | {"down": found["down"] @ self._whiten}
 
 
 def _divergence(logits: Tensor, ids: Tensor, probabilities: Tensor) -> tuple[float, Tensor]:

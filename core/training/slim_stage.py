@@ -28,16 +28,16 @@ from core.training.examples import read_examples
 from core.training.kept import KeptTokens, spaced
 from core.training.options import Stage, TrainOptions
 from core.training.prompts import Use
-from core.training.slim import Lesson, SlimTraining, fit, joined, pays, speed_ratio, start
+from core.training.slim import Lesson, SlimTraining, fit, joined, pays, speed_ratio
 from core.training.workspace import Timer, Workspace
 
-DRAFTED, FULL, LATE = 12_000, 6_000, 6_000
+DRAFTED, FULL, LATE = 40_000, 12_000, 8_000
 """Rows to learn from: the drafter's outputs, states of full depth, and those of late layers, where checks look."""
 JUDGING = 3000
 """Tokens of chains that judge a head."""
 TARGETS = 32
 """Tokens kept of a distribution that had to be worked out."""
-STEPS, BRIEF = 300, 40
+STEPS, BRIEF = 4000, 150
 """Of training, and of each trial for the sweep."""
 SWEEP_SHARE = 0.4
 """Of the stage's time, for choosing the rank."""
@@ -132,6 +132,7 @@ class _Slim:
         self._lesson = joined([self._drafted(), self._full_depth(), self._late()])
         if not len(self._lesson):
             raise UserError("Too few answers have been written to train a head on; give more minutes or prompts.")
+        self._mass = token_mass(self._lesson.top_ids, self._lesson.top_probabilities, len(self._full))
         self._judge = _Judge(self._chains(Use.TUNE), self._chains(Use.TEST), self._full)
 
     def run(self) -> None:
@@ -162,7 +163,7 @@ class _Slim:
         return rows
 
     def _trained(self, rank: int, steps: int, timer: Timer) -> tuple[SlimHead, int]:
-        training = SlimTraining(start(self._full, self._lesson.states.float(), rank))
+        training = SlimTraining(self._full, self._lesson.states.float(), self._mass, rank)
 
         def tell(step: int, loss: float) -> None:
             message, figures = f"Training a head of rank {rank}: loss {loss:.3f}", {"step": float(step), "loss": loss}
@@ -188,8 +189,8 @@ class _Slim:
         config = self._decoder.config
         figures = self._judge.figures(slim.logits, self._judge.test) | self._times(slim)
         return {
-            "recipe": "singular value decomposition of the head weighted by its inputs' covariance, then KL over the "
-            "whole vocabulary, Adam",
+            "recipe": "singular value decomposition of the head weighted by its inputs' covariance and its tokens' "
+            "probabilities, then KL over the whole vocabulary, Adam",
             "rank": slim.rank,
             "steps": steps,
             "rows": len(self._lesson),
@@ -208,8 +209,7 @@ class _Slim:
         """VocabTrim at equal cost: the most used tokens only."""
         config = self._decoder.config
         count = min(config.vocabulary, rank * (config.hidden + config.vocabulary) // config.hidden)
-        mass = token_mass(self._lesson.top_ids, self._lesson.top_probabilities, config.vocabulary)
-        kept = mass.argsort(descending=True)[:count]
+        kept = self._mass.argsort(descending=True)[:count]
 
         def logits(rows: Tensor) -> Tensor:
             found = torch.full((len(rows), config.vocabulary), -torch.inf)

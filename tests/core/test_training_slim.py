@@ -15,7 +15,7 @@ from core.training.chains import DEPTH, Chains, read_chains
 from core.training.examples import read_examples
 from core.training.options import TrainOptions
 from core.training.prompts import Use
-from core.training.slim import Lesson, SlimTraining, fit, pays, speed_ratio, start
+from core.training.slim import RARE, Lesson, SlimTraining, fit, pays, speed_ratio, whitening
 from core.training.slim_stage import load_slim, ranks, shortlist_miss, slim_facts, train_slim
 from core.training.workspace import Timer, Workspace
 from tests.core.training_setup import stored_answers, tiny_model
@@ -23,48 +23,58 @@ from tests.core.training_setup import stored_answers, tiny_model
 HIDDEN, VOCABULARY = 12, 50
 RANDOM = torch.Generator().manual_seed(0)
 WEIGHT = torch.randn(VOCABULARY, HIDDEN, generator=RANDOM) + 3
+EVEN = torch.ones(VOCABULARY)
 STATES = torch.randn(400, HIDDEN, generator=RANDOM) * torch.logspace(-1, 1, HIDDEN)
 
 
+def started(rank: int, mass: torch.Tensor = EVEN, weight: torch.Tensor = WEIGHT) -> SlimTraining:
+    return SlimTraining(weight, STATES, mass, rank)
+
+
 def test_that_a_head_of_full_rank_starts_with_the_same_probabilities() -> None:
-    slim = SlimHead(**start(WEIGHT, STATES, HIDDEN))
+    slim = SlimHead(**started(HIDDEN).weights())
     expected = torch.softmax(STATES @ WEIGHT.T, -1)
     torch.testing.assert_close(torch.softmax(slim.logits(STATES), -1), expected, rtol=1e-3, atol=1e-4)
 
 
-def test_that_no_other_head_of_the_rank_starts_nearer() -> None:
-    centred = STATES @ (WEIGHT - WEIGHT.mean(0)).T
-    slim = SlimHead(**start(WEIGHT, STATES, 3))
+@pytest.mark.parametrize("mass", [EVEN, torch.logspace(0, -3, VOCABULARY)])
+def test_that_no_other_head_of_the_rank_starts_nearer_where_tokens_are_likely(mass: torch.Tensor) -> None:
+    share = mass / mass.sum() + 1 / VOCABULARY / RARE
+    share = share / share.sum()
+    centred = (STATES @ (WEIGHT - share @ WEIGHT).T) * share.sqrt()
     left, strengths, right = torch.linalg.svd(centred, full_matrices=False)
     best = (left[:, :3] * strengths[:3]) @ right[:3]
-    assert (slim.logits(STATES) - centred).norm() == pytest.approx(float((best - centred).norm()), rel=1e-3)
+    slim = SlimHead(**started(3, mass).weights())
+    found = slim.logits(STATES) * share.sqrt()
+    assert (found - centred).norm() == pytest.approx(float((best - centred).norm()), rel=1e-3)
 
 
 def test_that_a_step_follows_the_gradient_of_the_divergence() -> None:
     lesson = Lesson(STATES[:20], torch.randint(0, VOCABULARY, (20, 1)), torch.ones(20, 1))
-    training = SlimTraining(start(WEIGHT, STATES, 4))
-    state = {name: one.detach().clone().requires_grad_() for name, one in training.parameters.items()}
+    training = started(4)
+    state = {name: one.clone().requires_grad_() for name, one in training.weights().items()}
     loss = F.cross_entropy(SlimHead(**state).logits(lesson.states), lesson.top_ids[:, 0])
     torch.autograd.backward(loss)
     seen = {}
     training._adam.step = lambda rate: seen.update({k: one.grad for k, one in training.parameters.items()})  # type: ignore[method-assign]
     assert training.learn(lesson, 0.1) == pytest.approx(loss.item(), rel=1e-4)
-    for name, one in state.items():
-        torch.testing.assert_close(seen[name], one.grad, rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(seen["up"], state["up"].grad, rtol=1e-3, atol=1e-5)
+    # The step is taken in uncorrelated inputs: down = d · C^-½, so d's gradient is down's times C^½.
+    half, whiten = whitening(STATES)
+    torch.testing.assert_close(half @ whiten, torch.eye(HIDDEN), rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(seen["down"], state["down"].grad @ whiten.T, rtol=1e-3, atol=1e-5)
 
 
 def test_that_training_lowers_the_divergence() -> None:
     top = torch.softmax(STATES @ WEIGHT.T, -1).topk(8)
     lesson, losses = Lesson(STATES, top.indices, top.values), []
-    training = SlimTraining(start(WEIGHT, STATES, 4))
     never = Timer(0.0, 1e9)
-    fit(training, lesson, steps=60, seed=0, timer=never, tell=lambda _, loss: losses.append(loss), cancel=None)
+    fit(started(4), lesson, steps=60, seed=0, timer=never, tell=lambda _, loss: losses.append(loss), cancel=None)
     assert losses[-1] < 0.8 * losses[0]
 
 
 def test_that_a_shortlist_misses_what_it_does_not_hold() -> None:
-    other = start(torch.randn(VOCABULARY, HIDDEN), STATES, 2)
-    slim = SlimHead(**other)
+    slim = SlimHead(**started(2, weight=torch.randn(VOCABULARY, HIDDEN)).weights())
     assert shortlist_miss(WEIGHT, slim, STATES) == 0.0  # 50 tokens are all on a list of 64
     wide = torch.cat([WEIGHT, torch.zeros(50, HIDDEN)])
     last = SlimHead(torch.zeros(1, HIDDEN), torch.zeros(100, 1))
