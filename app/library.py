@@ -77,6 +77,13 @@ class Library:
         """All runs that began, in their order."""
         return [self._title(entry) for entry in self._entries.values()]
 
+    def whereabouts(self, number: int) -> str:
+        """Where a run is kept, in a word or two."""
+        entry = self._entries.get(number)
+        if entry is not None and entry.saved:
+            return "saved"
+        return "recorded" if entry is not None and self._place(entry) is not None else "not recorded"
+
     # Runs
 
     def begin(self, trace: Trace) -> None:

@@ -55,6 +55,11 @@ class SessionFiles(QObject):
         self._show()
 
     @property
+    def is_recording(self) -> bool:
+        """Whether a run is still being recorded; saving now leaves its end to be saved."""
+        return self._running is not None
+
+    @property
     def is_busy(self) -> bool:
         """Whether something is being opened or saved."""
         return self._chore is not None
@@ -121,6 +126,7 @@ class SessionFiles(QObject):
             self._session.show_trace(self.library.trace(number))
         except UserError as error:
             self._fail(describe(error))
+        self._show()
 
     def ask(self, question: tuple[str, str], answers: tuple[Answer, ...], answered: Callable[[str], object]) -> None:
         """Ask something; nothing else is asked meanwhile."""
@@ -281,6 +287,8 @@ class SessionFiles(QObject):
 
     def _show(self) -> None:
         self._window.show_session(self.library.path, unsaved=self.library.is_unsaved, busy=self.is_busy)
+        shown = self._session.trace.started if self._session.trace is not None else None
+        self._window.status.show_recording(self.library.whereabouts(shown.run) if shown else None)
 
     def _folder(self) -> str:
         for name in self._preferences.recent_sessions:

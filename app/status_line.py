@@ -44,6 +44,7 @@ class StatusLine(QStatusBar):
         )
         self.active = self._label("Mean number of layers whose predictor was active")
         self.accepted = self._label("Acceptance length τ: tokens emitted a target pass (runs with token trees)")
+        self.recording = self._label("Whether a crash or a full disk would take this run away")
         self.progress = ProgressLine()
         self.progress.cancel.setStyleSheet("padding: 0 10px; min-height: 0")
         self.addWidget(self.progress)
@@ -70,6 +71,10 @@ class StatusLine(QStatusBar):
         _show(self.missed, _amount(figures.shortlist_miss_rate, "shortlist missed {:.1%}"))
         _show(self.active, _amount(figures.active_layers_mean, "{:.1f} layers watched"))
         _show(self.accepted, _amount(figures.acceptance_length, "τ {:.2f}"))
+
+    def show_recording(self, words: str | None) -> None:
+        """Say where the run on show is kept; None where there is none."""
+        _show(self.recording, words)
 
     def show_state(self, state: RunState, detail: str = "") -> None:
         """Say what is going on, in one word and, where there is more, a few."""

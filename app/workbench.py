@@ -91,7 +91,10 @@ class Workbench(QObject):
 
     @Slot(int)
     def _show_trace(self, first: int) -> None:
-        self.views.show_trace(self.session.trace, first, self.session.selection)
+        trace = self.session.trace
+        if self.session.model is None and trace is not None and trace.started is not None:
+            self.window.status.show_model(trace.started.model)
+        self.views.show_trace(trace, first, self.session.selection)
         self.window.commands["reset"].setEnabled(self.session.trace is not None)
 
     @Slot(object)

@@ -43,9 +43,12 @@ class Stage(WindowStage):
         self.qtbot.waitUntil(lambda: not self.files.is_busy, timeout=TIMEOUT)
 
     def run(self) -> None:
-        """Another run, to its end."""
+        """Another run, to its end; the state alone would still be that of the run before."""
+        before = self.session.trace
         self.trigger("run")
+        self.qtbot.waitUntil(lambda: self.session.trace is not before, timeout=TIMEOUT)
         self.until_state(RunState.FINISHED)
+        self.qtbot.waitUntil(lambda: not self.files.is_recording, timeout=TIMEOUT)
 
     def open_file(self, path: Path) -> None:
         self.files.open(path)
@@ -220,6 +223,7 @@ def test_that_saving_writes_every_run_and_takes_the_recovery_file_away(stage: St
     assert stage.session.trace.records[3].emitted is not None, "it is read from the saved file now"
 
 
+@pytest.mark.xfail(strict=True, reason="the second save leaves the run after the first one out of the file")
 def test_that_what_comes_after_saving_is_unsaved_again_and_saved_without_a_question(
     stage: Stage, save_to: Path
 ) -> None:
