@@ -66,7 +66,14 @@ def add_parser(commands: options.Commands) -> None:
         help="a further policy to measure, as `run --policy` takes it (calm, oracle, fixed:N, …); may be repeated",
     )
     options.add_numerics(parser)
-    parser.add_argument("--window", action="store_true", help="measure the window instead, in a process of its own")
+    parser.add_argument(
+        "--search-trees",
+        action="store_true",
+        help="find the token tree that decodes fastest on this machine instead, from recorded drafts and timed passes",
+    )
+    parser.add_argument(
+        "--window", dest="of_window", action="store_true", help="measure the window instead, in a process of its own"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
 
 
@@ -98,10 +105,14 @@ def bench(arguments: argparse.Namespace) -> int:
     Raises:
         UserError: the prompts, the model or its parts will not do.
     """
-    if arguments.window:
+    if arguments.of_window:
         from app.commands import window_bench
 
         return window_bench.bench_window(arguments)
+    if arguments.search_trees:
+        from app.commands import tree_search
+
+        return tree_search.search_trees(arguments, prompts_of(arguments), _open)
     return _bench_engine(arguments)
 
 
