@@ -237,7 +237,7 @@ class Views(QObject):
 
     def _draw_exits(self, first: int) -> None:
         self._update_figures()
-        self.exits.set_series(self.figures.exit_series())
+        self.exits.set_series(self.figures.exit_series(), first)
 
     def _draw_scheduler(self, first: int) -> None:
         assert self._trace is not None

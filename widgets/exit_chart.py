@@ -56,14 +56,14 @@ class ExitChart(TokenPlot):
         """Ask this which two tokens a wrong exit of a 0-based token was about, for the hover."""
         self._notes = notes
 
-    def set_series(self, series: ExitSeries) -> None:
-        """Show these exits, all of them; cheap enough to call with every token."""
+    def set_series(self, series: ExitSeries, first: int = 0) -> None:
+        """Show these exits; tokens before the 0-based `first` are as they were, and need no painting."""
         self.series = series
         count = len(series.exit_layers)
         self.set_message(NO_TOKENS if count == 0 else None)
         self._set_depth(series.depth)
         for item in (self.bars, self.mean, self.marks):
-            item.set_series(series)
+            item.set_series(series, first)
         self.set_count(count)
         self.show_selection()
         if count:

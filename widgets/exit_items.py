@@ -35,12 +35,13 @@ class Bars(PixelItem):
         self._line = QColor()
         self._theme: Theme | None = None
 
-    def set_series(self, series: ExitSeries) -> None:
+    def set_series(self, series: ExitSeries, first: int) -> None:
+        """Tokens before the 0-based `first` are as they were."""
         self._layers, self._made = series.exit_layers, None
         if series.depth != self._depth and self._theme is not None:
-            self._depth = series.depth
+            self._depth, first = series.depth, 0
             self._make_colours(self._theme)
-        self.update()
+        self.update_from(first)
 
     def apply_theme(self, theme: Theme) -> None:
         self._theme, self._made = theme, None
@@ -123,9 +124,10 @@ class MeanLine(PixelItem):
         self._means = np.zeros(0, np.float32)
         self._pens = (QPen(), QPen())
 
-    def set_series(self, series: ExitSeries) -> None:
+    def set_series(self, series: ExitSeries, first: int) -> None:
+        """Tokens before the 0-based `first` are as they were."""
         self._means = series.running_mean
-        self.update()
+        self.update_from(first)
 
     def apply_theme(self, theme: Theme) -> None:
         join, cap = Qt.PenJoinStyle.BevelJoin, Qt.PenCapStyle.FlatCap
@@ -134,8 +136,9 @@ class MeanLine(PixelItem):
         self.update()
 
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
-        first, last = pixels.tokens(len(self._means))
         stride = max(round(1 / pixels.x_scale), 1)  # no more points than pixels
+        # All of them where it leaves some out: which ones must not depend on what is exposed.
+        first, last = pixels.tokens(len(self._means), self.exposed if stride == 1 else None)
         tokens = np.arange(first, last, stride)
         tokens = tokens[np.isfinite(self._means[tokens])]
         if not len(tokens):
@@ -163,9 +166,10 @@ class OutcomeMarks(PixelItem):
         self._depth = 1
         self._colours: dict[str, QColor] = {}
 
-    def set_series(self, series: ExitSeries) -> None:
+    def set_series(self, series: ExitSeries, first: int) -> None:
+        """Tokens before the 0-based `first` are as they were."""
         self._outcomes, self._depth = series.outcomes, series.depth
-        self.update()
+        self.update_from(first)
 
     def apply_theme(self, theme: Theme) -> None:
         self._colours = {
@@ -177,25 +181,29 @@ class OutcomeMarks(PixelItem):
         self.update()
 
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
-        first, last = pixels.tokens(len(self._outcomes))
-        shown = self._outcomes[first:last]
         y = float(np.round(pixels.y(self._depth))) - 8
         size = float(np.clip(pixels.x_scale * 0.5, 2, 5))
         sign = float(np.clip(pixels.x_scale * 0.75, 5.5, 7.5))
-
-        def places(outcome: Outcome) -> NDArray[np.float64]:
-            x = pixels.x(np.flatnonzero(shown == outcome) + first + 1) - _gap(pixels.x_scale) / 2
-            return np.floor(x) + 0.5
-
         if pixels.x_scale >= 3:  # closer together they would run into a line; bar and dashed line tell it then
             for outcome in (Outcome.FULL_DEPTH, Outcome.PREFILL):
-                x = places(outcome)
+                x = self._exposed(self._places(outcome, pixels), size)
                 draw_squares(painter, x, y, size, self._colours["mark"], hollow=outcome is Outcome.PREFILL)
         # Where they crowd, the graver mark stays: bar and hover tell the others.
-        wrong = apart(places(Outcome.WRONG_EXIT), sign + 1.5)
-        refused = apart(clear_of(places(Outcome.REFUSED), wrong, sign + 1), sign + 1.5)
+        wrong = apart(self._places(Outcome.WRONG_EXIT, pixels), sign + 1.5)
+        refused = apart(clear_of(self._places(Outcome.REFUSED, pixels), wrong, sign + 1), sign + 1.5)
+        wrong, refused = self._exposed(wrong, sign), self._exposed(refused, sign)
         draw_refusals(painter, points(refused, np.full(len(refused), y)), sign, self._colours["refused"])
         draw_unequals(painter, points(wrong, np.full(len(wrong), y)), sign, self._colours["wrong"])
+
+    def _places(self, outcome: Outcome, pixels: Pixels) -> NDArray[np.float64]:
+        """The middles of all visible columns with this outcome, ascending."""
+        first, last = pixels.tokens(len(self._outcomes))
+        tokens = np.flatnonzero(self._outcomes[first:last] == outcome) + first
+        return np.floor(pixels.x(tokens + 1) - _gap(pixels.x_scale) / 2) + 0.5
+
+    def _exposed(self, x: NDArray[np.float64], size: float) -> NDArray[np.float64]:
+        """Those of which something is to be painted. Only now: which ones keep clear depends on all of them."""
+        return x[(x > self.exposed.left() - size) & (x < self.exposed.right() + size)]
 
 
 def clear_of(places: NDArray[np.float64], taken: NDArray[np.float64], least: float) -> NDArray[np.float64]:

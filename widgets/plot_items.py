@@ -126,10 +126,20 @@ class Pixels:
     def y(self, value: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(value, float) * self.y_scale + self.y_zero
 
-    def tokens(self, count: int) -> tuple[int, int]:
-        """First and one past the last of `count` 0-based tokens that are at least half in view."""
-        low, high = ((edge - self.x_zero) / self.x_scale for edge in (self.area.left(), self.area.right()))
-        return min(max(int(low) - 1, 0), count), min(max(int(high) + 1, 0), count)
+    def tokens(self, count: int, exposed: QRectF | None = None) -> tuple[int, int]:
+        """First and one past the last of `count` 0-based tokens that are at least half in view.
+
+        Of those, `exposed` asks for the ones of which something lies in it, or a line to or from them.
+        """
+        first, last = self._between(self.area, 1)
+        if exposed is not None:
+            left, right = self._between(exposed.adjusted(-_REACH, 0, _REACH, 0), 2)
+            first, last = max(first, left), min(last, right)
+        return min(max(first, 0), count), min(max(last, 0), count)
+
+    def _between(self, area: QRectF, beyond: int) -> tuple[int, int]:
+        low, high = ((edge - self.x_zero) / self.x_scale for edge in (area.left(), area.right()))
+        return int(low) - beyond, int(high) + beyond
 
     def rect(self, left: float, right: float, bottom: float, top: float) -> QRectF:
         """The whole-pixel rectangle of these data bounds."""
@@ -138,8 +148,18 @@ class Pixels:
         return QRectF(x0, y0, max(x1 - x0, 1.0), max(y1 - y0, 1.0))
 
 
+_REACH = 12
+"""Pixels by which marks, lines and their rims reach into the columns beside their own, at the most."""
+
+
 class PixelItem(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
     """Fills the view and paints in pixels: override `draw`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFlag(self.GraphicsItemFlag.ItemUsesExtendedStyleOption)  # or Qt does not say what is exposed
+        self.exposed = QRectF()
+        """What `draw` is to paint, in pixels; the rest is as it was."""
 
     def boundingRect(self) -> QRectF:
         return QRectF(self.viewRect() or QRectF())
@@ -160,8 +180,18 @@ class PixelItem(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
                 return
             ratio = painter.device().devicePixelRatioF()
             pixels = Pixels(to_pixels.m11(), to_pixels.dx(), to_pixels.m22(), to_pixels.dy(), area, ratio)
+            self.exposed = to_pixels.mapRect(option.exposedRect)
             painter.resetTransform()
             self.draw(painter, pixels)
+
+    def update_from(self, token: int) -> None:
+        """Paint the 0-based tokens from this one on again, and the one before, from which a line may lead here."""
+        view, wide = self.viewRect(), self.pixelWidth()
+        if token == 0 or view is None or not wide:
+            self.update()
+            return
+        left = token - 0.5 - _REACH * wide
+        self.update(QRectF(left, view.top(), max(view.right() - left, 0), view.height()))
 
     # Subclasses say these two. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
 
