@@ -7,6 +7,7 @@ nobody holds was left by a process that ended before it could take it away.
 from __future__ import annotations
 
 import os
+import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -47,18 +48,16 @@ class RecoveryFile:
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            for number in range(1000):
-                stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-                path = folder / f"{stamp}-{os.getpid()}-{number}{SUFFIX}"
-                held = None if path.exists() else cls.hold(path)
-                if held is not None:
-                    return held
+            # Never a name that was there before: who still reads a file that is gone would take the new one for it.
+            stamp, unique = datetime.now().strftime("%Y%m%d-%H%M%S"), uuid.uuid4().hex
+            held = cls.hold(folder / f"{stamp}-{unique}{SUFFIX}")
         except OSError as error:
             raise UserError(
                 f"Runs cannot be recorded in {folder} ({error.strerror or error}); make room there, and save what you "
                 "want to keep."
             ) from error
-        raise UserError(f"There are too many recovery files in {folder}; remove some.")
+        assert held is not None, "nobody else knows the name"
+        return held
 
     @classmethod
     def hold(cls, path: Path) -> RecoveryFile | None:

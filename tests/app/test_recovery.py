@@ -75,6 +75,7 @@ def test_that_what_was_saved_is_taken_away_and_the_next_run_begins_another_file(
     assert recorder.file_of(0) is None
     assert not first.exists()
     record(recorder, fake_run_events(3, run=1))
+    assert recorded(recorder, 1) != first, "who still reads the first would take this one for it"
     assert [run.number for run in SessionFile(recorded(recorder, 1)).runs] == [1]
     recorder.close(keep=False)
 

@@ -223,7 +223,6 @@ def test_that_saving_writes_every_run_and_takes_the_recovery_file_away(stage: St
     assert stage.session.trace.records[3].emitted is not None, "it is read from the saved file now"
 
 
-@pytest.mark.xfail(strict=True, reason="the second save leaves the run after the first one out of the file")
 def test_that_what_comes_after_saving_is_unsaved_again_and_saved_without_a_question(
     stage: Stage, save_to: Path
 ) -> None:
