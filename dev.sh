@@ -18,10 +18,10 @@ usage() {
 
   setup    libraries, fonts and the virtual environment .venv; nothing more
   run      the window; further arguments go to specee-viewer (./dev.sh run model list)
-  test     lint, then the fast tests, then the tests on the default model (fetched once)
+  test     lint, the fast tests, some spoiled files, then the tests on the default model (fetched once)
   check    lint and the fast tests (further arguments go to pytest): no model, no network once set up
   lint     ruff, its formatter, mypy and the import contracts
-  soak     every test, and the property tests again with twenty other seeds; slow
+  soak     every test, the property tests again with twenty other seeds, fifty kills, 12 000 spoiled files; slow
 TEXT
 }
 
@@ -151,6 +151,17 @@ fast_tests() {
     OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} "$bin/pytest" "$@"
 }
 
+# Each case is drawn from its number: what is found is found again by `python -m tests.fuzz.runner TARGET CASE 1`.
+fuzz_tests() {
+    say "${SPECEE_FUZZ_CASES:-1000} spoiled files"
+    "$bin/pytest" -m fuzz tests/fuzz
+}
+
+kill_tests() {
+    say "fifty killed recordings"
+    SPECEE_KILLS=50 "$bin/pytest" -q tests/core/test_session_kill.py
+}
+
 model_tests() {
     say "tests on the default model"
     "$bin/specee-viewer" model fetch
@@ -184,6 +195,7 @@ case $command in
         set_up
         lint
         fast_tests
+        fuzz_tests
         model_tests
         ;;
     check)
@@ -199,6 +211,8 @@ case $command in
         set_up
         fast_tests
         property_tests
+        kill_tests
+        SPECEE_FUZZ_CASES=${SPECEE_FUZZ_CASES:-12000} fuzz_tests
         model_tests
         ;;
     help | -h | --help) usage ;;
