@@ -58,10 +58,11 @@ class ExitChart(TokenPlot):
 
     def set_series(self, series: ExitSeries, first: int = 0) -> None:
         """Show these exits; tokens before the 0-based `first` are as they were, and need no painting."""
-        self.series = series
+        before, self.series = self.series, series
         count = len(series.exit_layers)
         self.set_message(NO_TOKENS if count == 0 else None)
-        self._set_depth(series.depth)
+        if series.depth != before.depth or series is _EMPTY:  # an axis that is set anew is painted anew
+            self._set_depth(series.depth)
         for item in (self.bars, self.mean, self.marks):
             item.set_series(series, first)
         self.set_count(count)

@@ -58,6 +58,8 @@ class ProbabilityCurvesView(PlotView):
         for depth, item in enumerate((self.band, self.frame, self.pointer, *self._items)):
             self.add(item, depth)
         self._wants_full = False
+        self._axes: tuple[int, float, bool] | None = None
+        """Depth, threshold, and whether scores are shown: what the axes were set for."""
         self._build_header()
         self.apply_theme(self.theme)
         self.set_curves(None, NO_TOKEN)
@@ -201,6 +203,10 @@ class ProbabilityCurvesView(PlotView):
         self.full_button.setToolTip(_wrapped(FULL_TIP if curves.audit is not None else no_audit))
 
     def _set_axes(self, curves: CandidateCurves) -> None:
+        wanted = (curves.depth, curves.threshold, self.show_score)
+        if wanted == self._axes:  # set anew they would be painted anew, with every token
+            return
+        self._axes = wanted
         self.x_axis.set_ticks(whole_ticks(40, always=(curves.depth,)))
         self.view.setXRange(0.5, curves.depth + 0.5, padding=0)
         self.set_y_range(STRIP[0] + _BOTTOM if self.show_score else _BOTTOM, 1.0, _TOP_ROOM)

@@ -83,13 +83,13 @@ class SchedulerMapView(TokenPlot):
         depth, first = data.states.shape[1], min(data.first, self.count)
         if depth != self._states.shape[1]:
             self._rows, self._tallies, first = Growing(np.uint8, (depth,)), Growing(np.int64, (_TALLIES,)), 0
+            self.y_axis.set_ticks(whole_ticks(24, always=(depth,)))  # not each time: it paints the axis anew
         self._rows.replace(first, data.states)
         self._tally(first)
         count = len(self._rows)
         self._reserve(count)
         self._paint_from(first)
         self.set_message(NO_TOKENS if count == 0 else None)
-        self.y_axis.set_ticks(whole_ticks(24, always=(depth,)))
         self.set_y_range(self._lowest() - 0.5, depth + 0.5, _TOP_ROOM)
         self.marks.set_states(self._states)
         self.set_count(count)
