@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -46,6 +46,9 @@ class CandidateLegend(QWidget):
         self._theme = DARK
         self._types: dict[bool, tuple[QFont, QFontMetricsF]] = {}
         """By boldness: the font and its measures, kept because every new token asks for them a dozen times."""
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        """Paints other entries after the curves, not with them: both at once take too much of a frame."""
+        self._soon.timeout.connect(self.update)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Candidates")
 
@@ -58,7 +61,7 @@ class CandidateLegend(QWidget):
         self.setAccessibleDescription("; ".join(f"{e.text} {e.probability:.0%}" for e in entries))
         if self._rows(self.width()) != rows:
             self.updateGeometry()  # only then: it makes the main window lay out all its docks anew
-        self.update()
+        self._soon.start()
 
     def apply_theme(self, theme: Theme) -> None:
         self._theme = theme
