@@ -26,11 +26,13 @@ class ChatTemplate:
 
         try:
             template = self._compile()
-            return str(template.render(messages=messages, add_generation_prompt=True, **self.special_tokens))
+            text = str(template.render(messages=messages, add_generation_prompt=True, **self.special_tokens))
+            text.encode()  # a half character, which is a ValueError here, is more than a tokenizer bears
         except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError) as error:
             raise UserError(
                 f"The model's chat template cannot be used ({error}); switch the chat template off."
             ) from error
+        return text
 
     def _compile(self) -> Any:
         from jinja2.sandbox import ImmutableSandboxedEnvironment

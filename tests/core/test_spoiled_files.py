@@ -35,6 +35,14 @@ def test_that_an_end_token_of_half_a_character_ends_nothing(tmp_path: Path) -> N
     assert load_model(folder, dtype=DType.FLOAT32, threads=1).tokenizer.end_ids
 
 
+def test_that_a_chat_template_of_half_a_character_is_refused(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path / "model", depth=2)
+    (folder / "chat_template.jinja").unlink(missing_ok=True)
+    changed(folder / "tokenizer_config.json", chat_template="\ud800")
+    with pytest.raises(UserError, match="chat template cannot be used"):
+        load_model(folder, dtype=DType.FLOAT32, threads=1).tokenizer.encode_chat("why?")
+
+
 def test_that_a_training_prompt_of_half_a_character_is_named_by_its_line(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_text('{"prompt": "why?"}\n{"prompt": "\\ud800"}\n', encoding="utf-8")
     with pytest.raises(UserError, match="line 2 has a prompt of broken characters"):
