@@ -91,7 +91,10 @@ class _TreeStory:
         return f"The pass ran all {bold(figure.depth)} layers."
 
     def _why_there(self) -> str:
-        return f"There {self._judged(self.figure.exit_layer - 1)}"
+        layer = self.figure.exit_layer - 1
+        if self.figure.column(layer) is None:
+            return "What the predictors said there was not recorded."
+        return f"There {self._judged(layer)}"
 
     def _why_to_the_end(self) -> str:
         figure = self.figure

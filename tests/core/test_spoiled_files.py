@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from core.analysis.why import why_plain
 from core.config import DType
 from core.errors import UserError
 from core.model.loading import load_model
+from core.trace.events import TreeAccepted
 from core.trace.session_file import SessionFile
+from core.trace.trace import Trace
 from core.training.prompts import read_prompts
 from tests.core.sessions import written
 from tests.fakes import fake_run_events
 from tests.tiny import make_tiny_model
+from tests.tree_passes import TreePlan, tree_trace
 
 
 def changed(path: Path, **values: object) -> None:
@@ -47,6 +52,15 @@ def test_that_a_training_prompt_of_half_a_character_is_named_by_its_line(tmp_pat
     (tmp_path / "p.jsonl").write_text('{"prompt": "why?"}\n{"prompt": "\\ud800"}\n', encoding="utf-8")
     with pytest.raises(UserError, match="line 2 has a prompt of broken characters"):
         read_prompts([tmp_path / "p.jsonl"])
+
+
+def test_that_a_pass_that_left_before_any_layer_was_judged_is_told_of_without_scores() -> None:
+    events = [
+        replace(event, exit_layer=3) if isinstance(event, TreeAccepted) else event
+        for event in tree_trace(TreePlan()).events
+    ]
+    trace = Trace.of(events)
+    assert "What the predictors said there was not recorded." in why_plain(trace, 1, None)
 
 
 def test_that_a_session_whose_table_names_are_broken_is_called_damaged(tmp_path: Path) -> None:
