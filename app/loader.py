@@ -152,7 +152,13 @@ def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading
     from core.model.loading import load_model
 
     model = load_model(
-        folder, dtype=request.dtype, device=request.device, threads=request.threads, report=report, cancel=cancel
+        folder,
+        dtype=request.dtype,
+        device=request.device,
+        threads=request.threads,
+        fuse=True,
+        report=report,
+        cancel=cancel,
     )
     check(cancel)
     report(Progress("Loading the trained parts"))

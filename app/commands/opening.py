@@ -47,7 +47,13 @@ def open_model(
 
     folder = ModelStore().resolve(ref, report, cancel)
     model = load_model(
-        folder, dtype=DType(dtype) if dtype else None, device=device, threads=threads, report=report, cancel=cancel
+        folder,
+        dtype=DType(dtype) if dtype else None,
+        device=device,
+        threads=threads,
+        fuse=True,
+        report=report,
+        cancel=cancel,
     )
     found = find_parts(model.info, parts) or parts
     return Opened(folder, model, load_parts(found, model) if found else None)

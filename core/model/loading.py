@@ -22,7 +22,7 @@ from core.model.devices import check_format, fastest_dtype, find_device, free_on
 from core.model.fingerprint import fingerprint
 from core.model.folders import model_name
 from core.model.int8 import to_int8
-from core.model.native import make_native
+from core.model.native import make_fused, make_native
 from core.model.placement import AUTO, Placement, on_one, piece_bytes, plan
 from core.model.quantised import load_quantised, quantisation
 from core.model.tokens import Tokenizer, load_tokenizer
@@ -30,6 +30,8 @@ from core.model.weights import tensors, weight_files
 from core.progress import Progress, Report, check, quiet
 from core.trace.events import ModelInfo
 
+FUSED_FROM = 32 << 20
+"""Bytes of a model that are worth compiled code."""
 _RELIEF = "close other programs, choose bfloat16, or take a smaller model"
 
 
@@ -49,6 +51,7 @@ def load_model(
     dtype: DType | None = None,
     device: str = "cpu",
     threads: int | None = None,
+    fuse: bool = False,
     report: Report = quiet,
     cancel: threading.Event | None = None,
 ) -> LoadedModel:
@@ -58,6 +61,8 @@ def load_model(
         dtype: None chooses by what the device does fastest, see `fastest_dtype`.
         device: as torch writes it: "cpu", "cuda", "cuda:1", "mps"; or "auto", which fills one after another.
         threads: how many torch may use from now on, in the whole process; None leaves that alone.
+        fuse: whether compiled code may run a float32 model's layers on a CPU, where that is possible and the model is
+            large enough to gain. They compute the same sooner, but their weights are then no more to be had.
 
     Raises:
         Cancelled: `cancel` was set.
@@ -81,8 +86,16 @@ def load_model(
             decoder = load_quantised(folder, method, config, compute, place)
         else:
             decoder = _decoder(folder, config, chosen, compute, place, report, cancel)
+            if fuse and chosen is DType.FLOAT32 and first.type == "cpu" and _gains_by_fusing(folder, config, first):
+                make_fused(decoder, report, cancel)
     shown = f"{method}, {chosen.value}" if method else chosen.value
     return LoadedModel(_info(folder, config, mark, shown, place), config, decoder, tokenizer)
+
+
+def _gains_by_fusing(folder: Path, config: ModelConfig, device: torch.device) -> bool:
+    """Whether a model is large enough, and memory too: for a while there are its layers' weights twice."""
+    sizes, free = piece_bytes(tensors(weight_files(folder)), config, torch.float32.itemsize), free_on(device)
+    return sizes.total >= FUSED_FROM and (free is None or free > sizes.total)
 
 
 def _check_choice(chosen: DType, method: str | None, device: torch.device, folder: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +20,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from core.errors import UserError
+from core.model.config import ModelConfig
 from core.model.decoder import Decoder, LayerWeights
 from core.model.kv_cache import KVCache, Rows
 from core.model.native_grid import (
@@ -31,6 +32,7 @@ from core.model.native_grid import (
     nearest_eight_bits,
     pack_eight_bit,
     pack_four_bit,
+    pack_plain,
 )
 from core.model.native_team import Room, Team
 from core.progress import Progress, Report, check, quiet
@@ -60,28 +62,78 @@ def make_native(decoder: Decoder, report: Report = quiet, cancel: threading.Even
     packed = _side_by_side(packed)
     check(cancel)
     report(Progress("Compiling the native layers, once for this machine"))
-    team = Team()
-    decoder.fused = NativeLayers(decoder, packed[:-1], kernels, team)
+    team, config = Team(), decoder.config
+    weights = [_by_name(layer) | more for layer, more in zip(decoder.layers, packed, strict=False)]
+    decoder.fused = NativeLayers(config, weights, config.windows, config.rotary, kernels, team)
     decoder.layers = []
     if head is not None:
         decoder.head = NativeHead(packed[-1]["head"], len(head.q), kernels, team)
 
 
-def _side_by_side(packed: list[dict[str, Tensor]]) -> list[dict[str, Tensor]]:
-    """The same tensors in one stretch of memory, which numpy asks the system to hold in large pages.
+def make_fused(decoder: Decoder, report: Report = quiet, cancel: threading.Event | None = None) -> bool:
+    """Let the same code run a float32 decoder's layers with the weights that they have, and drop these one by one.
+
+    The LM head is packed where it lies on an 8-bit grid.
+
+    Returns:
+        Whether it could be done: numba is there, and the sizes come in whole blocks.
+
+    Raises:
+        Cancelled: `cancel` was set, and the decoder is of no more use.
+    """
+    config, kernels = decoder.config, _kernels_if_any()
+    if kernels is None or any(size % BLOCK for size in (config.hidden, config.mlp, config.heads * config.head_dim)):
+        return False
+    head = eight_bit_grid(decoder.head_weight)
+    stretch = _Stretch([size for layer in decoder.layers for size in _plain_sizes(layer)])
+    weights = []
+    for index in range(config.depth):
+        check(cancel)
+        report(Progress("Arranging the layers", index, config.depth, "layers"))
+        weights.append(_plain(decoder.layers.pop(0), config.mlp, stretch))
+    report(Progress("Compiling the native layers, once for this machine"))
+    team = Team()
+    decoder.fused = NativeLayers(config, weights, config.windows, config.rotary, kernels, team, plain=True)
+    if head is not None:
+        decoder.head = NativeHead(pack_eight_bit(head), len(head.q), kernels, team)
+    return True
+
+
+def _plain_sizes(layer: LayerWeights) -> list[int]:
+    """Bytes of a layer's products as `pack_plain` arranges them."""
+    shapes = [getattr(layer, name).shape for name in PRODUCTS]
+    return [4 * inputs * (outputs + -outputs % (2 * LANES)) for outputs, inputs in shapes]
+
+
+def _plain(layer: LayerWeights, mlp: int, stretch: _Stretch) -> dict[str, Tensor]:
+    """A layer's weights by name, its products arranged in the stretch."""
+    products = {name: getattr(layer, name) for name in PRODUCTS}
+    products["gate_up"] = products["gate_up"][gate_up_order(mlp)]
+    return _by_name(layer) | {name: stretch.take(pack_plain(weight)) for name, weight in products.items()}
+
+
+class _Stretch:
+    """One stretch of memory, which numpy asks the system to hold in large pages.
 
     Read from small pages here and there, a layer took a sixth longer.
     """
-    sizes = [tensor.numel() for group in packed for tensor in group.values()]
-    places = iter(np.cumsum([0, *(size + -size % ALIGNED for size in sizes)]))
-    room = torch.from_numpy(np.empty(sum(sizes) + ALIGNED * (len(sizes) + 1), np.uint8))
-    room = room[-room.data_ptr() % ALIGNED :]
 
-    def move(tensor: Tensor) -> Tensor:
-        first = int(next(places))
-        return room[first : first + tensor.numel()].copy_(tensor.flatten())
+    def __init__(self, sizes: Sequence[int]) -> None:
+        """Room for tensors of so many bytes each."""
+        room = torch.from_numpy(np.empty(sum(sizes) + ALIGNED * (len(sizes) + 1), np.uint8))
+        self._room, self._next = room[-room.data_ptr() % ALIGNED :], 0
 
-    return [{name: move(tensor) for name, tensor in group.items()} for group in packed]
+    def take(self, tensor: Tensor) -> Tensor:
+        """A copy of a tensor of bytes, at the next free place."""
+        first, size = self._next, tensor.numel()
+        self._next += size + -size % ALIGNED
+        return self._room[first : first + size].copy_(tensor.flatten())
+
+
+def _side_by_side(packed: list[dict[str, Tensor]]) -> list[dict[str, Tensor]]:
+    """The same tensors of bytes in one stretch of memory."""
+    stretch = _Stretch([tensor.numel() for group in packed for tensor in group.values()])
+    return [{name: stretch.take(tensor) for name, tensor in group.items()} for group in packed]
 
 
 def _packed(weights: Any, name: str, mlp: int) -> Tensor:
@@ -95,42 +147,59 @@ def _packed(weights: Any, name: str, mlp: int) -> Tensor:
     return pack_four_bit(grid)
 
 
-def _kernels() -> ModuleType:
+def _kernels_if_any() -> ModuleType | None:
+    """The compiled functions; None where numba is not installed."""
     try:
         return importlib.import_module("core.model.native_kernels")
-    except ImportError as error:
+    except ImportError:
+        return None
+
+
+def _kernels() -> ModuleType:
+    kernels = _kernels_if_any()
+    if kernels is None:
         raise UserError(
             "The format native needs numba, which is not installed; run `pip install 'specee-viewer[native]'`, or "
             "choose float32 or bfloat16."
-        ) from error
+        )
+    return kernels
 
 
 class NativeLayers:
-    """A decoder's layers over packed weights; see `core.model.decoder.FusedLayers`. One thread may use it at a time."""
+    """Decoder layers as compiled code; see `core.model.decoder.FusedLayers`. One thread may use it at a time."""
 
-    def __init__(self, decoder: Decoder, packed: list[dict[str, Tensor]], kernels: ModuleType, team: Team) -> None:
-        self._config, self._team = decoder.config, team
+    def __init__(
+        self,
+        config: ModelConfig,
+        weights: list[dict[str, Tensor]],
+        windows: Sequence[int | None],
+        rotary: Sequence[bool],
+        kernels: ModuleType,
+        team: Team,
+        *,
+        plain: bool = False,
+    ) -> None:
+        """Take over each layer's norms, biases and products by name, the latter in tiles; `plain` ones are float32."""
+        self._config, self._weights, self._windows, self._team = config, weights, windows, team
         self._entry = kernels.functions()[0]
         """Kept, as the code lives as long as this does."""
         self._function = int(self._entry.address)
-        self._weights = [_by_name(layer) | more for layer, more in zip(decoder.layers, packed, strict=True)]
-        self._jobs = np.zeros(decoder.config.depth, kernels.JOB)
+        self._jobs = np.zeros(len(weights), kernels.JOB)
         self._first, self._size = self._jobs.ctypes.data, self._jobs.itemsize
         self._x, self._y, self._holes = (self._jobs[name] for name in ("x", "y", "holes"))
         self._room, self._most_rows, self._most_slots, self._members = Room(), 0, 0, 0
         self._cache: Callable[[], KVCache | None] = lambda: None
         """The cache whose entries the records point at, if it is still there."""
         self._rows: Rows | None = None
-        self._describe()
+        self._describe(rotary, plain)
         team.enlist(self._jobs)
 
-    def _describe(self) -> None:
+    def _describe(self, rotary: Sequence[bool], plain: bool) -> None:
         config, jobs = self._config, self._jobs
         for name in ("hidden", "heads", "kv_heads", "head_dim", "mlp"):
             jobs[name] = getattr(config, name)
-        jobs["eps"] = config.norm_eps
-        jobs["window"] = [window or 0 for window in config.windows]
-        jobs["rotates"] = config.rotary
+        jobs["eps"], jobs["plain"], jobs["rotates"] = config.norm_eps, plain, rotary
+        jobs["window"] = [window or 0 for window in self._windows]
         for job, weights in zip(jobs, self._weights, strict=True):
             for name, weight in weights.items():
                 job[name] = weight.data_ptr()
@@ -172,7 +241,7 @@ class NativeLayers:
             self._jobs[name] = tensor.data_ptr()
         self._jobs["rows"], self._jobs["span"] = n, rows.span
         # Rows keep their masks, and this keeps the rows.
-        masks = [rows.mask(window) for window in self._config.windows] if rows.branches else []
+        masks = [rows.mask(window) for window in self._windows] if rows.branches else []
         self._jobs["seen"] = [mask.data_ptr() for mask in masks if mask is not None] or 0
 
     def _make_room(self, n: int, span: int) -> None:

@@ -96,6 +96,12 @@ def pack_eight_bit(grid: Grid) -> Tensor:
     return torch.cat([q, _tiles(grid.d, LANES).transpose(1, 2).contiguous().view(torch.uint8)], -1).contiguous()
 
 
+def pack_plain(weights: Tensor) -> Tensor:
+    """The tiles of 32 rows of weights [out, in] as float32, [tiles, blocks, 4096] in bytes, filled up likewise."""
+    tiles = _tiles(_blocks(weights.float()), 2 * LANES)
+    return tiles.permute(0, 2, 3, 1).contiguous().view(torch.uint8).flatten(2)
+
+
 def gate_up_order(mlp: int) -> Tensor:
     """The order of gate and up rows [2 mlp] in which a tile's low half are gates and its high half their ups."""
     rows = torch.arange(2 * mlp).view(2, mlp // LANES, LANES)

@@ -19,6 +19,7 @@ from core.model.native_tiles import (
     BLOCK,
     BYTES_4BIT,
     BYTES_8BIT,
+    BYTES_PLAIN,
     tile4_1,
     tile4_2,
     tile4_4,
@@ -27,10 +28,14 @@ from core.model.native_tiles import (
     tile8_2,
     tile8_4,
     tile8_8,
+    tile32_1,
+    tile32_2,
+    tile32_4,
+    tile32_8,
 )
 from core.model.native_vectors import LANES, ask, compiled, count, pointer, read
 
-TILES = "6b0259d13f6eed4c"
+TILES = "e8a5ce73d4f3013a"
 """Hash of the modules whose compiled functions are called here, for numba's cache of compiled code, which looks at
 changes of this file only."""
 ROWS = 2 * LANES
@@ -43,7 +48,7 @@ SPINS = 2000
 """Looks at a barrier before a thread offers its core to others."""
 
 _TEAM = "counters members give_way"
-_LAYER = "hidden heads kv_heads head_dim mlp window rotates"
+_LAYER = "hidden heads kv_heads head_dim mlp window rotates plain"
 _WEIGHTS = "attention_norm q_norm k_norm qkv qkv_bias out out_bias mlp_norm gate_up down"
 _CALL = "x y cos sin slots rows span seen keys values present holes capacity"
 _ROOM = "normed projected mixed gated private private_size"
@@ -56,9 +61,10 @@ def _record(names: str) -> np.dtype[Any]:
 JOB = _record(f"{_LAYER} {_WEIGHTS} {_CALL} {_ROOM} {_TEAM}")
 """One layer over some rows: sizes, addresses of arrays (0 for one that is not there), room to work in, the team.
 
-`slots` are where the rows' keys and values go. A row attends to the slots up to its own, or, where `seen` is not 0, to
-those whose byte there [rows, span] is not 0. `counters` are two int64, zero at the start; `members` and `give_way` are
-C functions that tell the team's size and offer the core to others, 0 where one thread works alone.
+`plain` is not 0 where the products' weights are float32 instead of packed. `slots` are where the rows' keys and
+values go. A row attends to the slots up to its own, or, where `seen` is not 0, to those whose byte there [rows, span]
+is not 0. `counters` are two int64, zero at the start; `members` and `give_way` are C functions that tell the team's
+size and offer the core to others, 0 where one thread works alone.
 """
 HEAD_JOB = _record(f"weights x y rows inputs outputs private private_size {_TEAM}")
 """The LM head over some rows."""
@@ -102,7 +108,10 @@ def _norm_rows(job, source, weight, me, team):  # type: ignore[no-untyped-def]
     size = job.hidden
     for row in range(me, job.rows, team):
         x, y = floats(source + 4 * size * row, size), floats(job.normed + 4 * size * row, size)
-        _normalise(x, floats(weight, size), np.float32(job.eps), y)
+        if weight:
+            _normalise(x, floats(weight, size), np.float32(job.eps), y)
+        else:
+            _copy(x, 0, y, 0, size)
 
 
 @compiled
@@ -118,9 +127,12 @@ def _sum_blocks(x, rows, inputs, sums):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _multiply(weights, tile, x, inputs, row, rows, sums, y):  # type: ignore[no-untyped-def]
-    """One 4-bit tile times `_group` rows from `row` on; y gets [rows, 32]. x has room up to whole groups of 4."""
+def _multiply(plain, weights, tile, x, inputs, row, rows, sums, y):  # type: ignore[no-untyped-def]
+    """One tile times `_group` rows from `row` on; y gets [rows, 32]. x has room up to whole groups of 4."""
     blocks = inputs // BLOCK
+    if plain:
+        _multiply_plain(weights + tile * blocks * BYTES_PLAIN, x + 4 * inputs * row, inputs, rows, y)
+        return
     place, at, sums_at = weights + tile * blocks * BYTES_4BIT, x + 4 * inputs * row, sums + 4 * blocks * row
     if rows == 1:
         tile4_1(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
@@ -130,6 +142,19 @@ def _multiply(weights, tile, x, inputs, row, rows, sums, y):  # type: ignore[no-
         tile4_4(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
     else:
         tile4_8(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
+
+
+@compiled
+def _multiply_plain(tile, x, inputs, rows, y):  # type: ignore[no-untyped-def]
+    """The same with weights that are not packed."""
+    if rows == 1:
+        tile32_1(tile, x, 4 * inputs, 0, 0, y, inputs // BLOCK)
+    elif rows == 2:
+        tile32_2(tile, x, 4 * inputs, 0, 0, y, inputs // BLOCK)
+    elif rows <= 4:
+        tile32_4(tile, x, 4 * inputs, 0, 0, y, inputs // BLOCK)
+    else:
+        tile32_8(tile, x, 4 * inputs, 0, 0, y, inputs // BLOCK)
 
 
 @compiled
@@ -152,14 +177,15 @@ def _project(job, weights, bias, x, inputs, y, outputs, residual, me, team):  # 
     The residual may be y itself.
     """
     own, sums = _private(job, me)
-    _sum_blocks(x, job.rows, inputs, sums)
+    if not job.plain:
+        _sum_blocks(x, job.rows, inputs, sums)
     tiles = (outputs + ROWS - 1) // ROWS
     for tile in range(tiles * me // team, tiles * (me + 1) // team):
         first, width = tile * ROWS, min(ROWS, outputs - tile * ROWS)
         row, rows = np.int64(0), np.int64(0)
         while row < job.rows:
             rows = _group(job.rows - row)
-            _multiply(weights, tile, x, inputs, row, rows, sums, own)
+            _multiply(job.plain, weights, tile, x, inputs, row, rows, sums, own)
             at = 4 * (row * outputs + first)
             added = bias + 4 * first if bias else NONE
             if width == ROWS:
@@ -194,13 +220,14 @@ def _copy(source, start, target, at, width):  # type: ignore[no-untyped-def]
 def _gate(job, me, team):  # type: ignore[no-untyped-def]
     """silu(gate)·up; a tile's low half are gate rows and its high half the same up rows."""
     own, sums = _private(job, me)
-    _sum_blocks(job.normed, job.rows, job.hidden, sums)
+    if not job.plain:
+        _sum_blocks(job.normed, job.rows, job.hidden, sums)
     tiles = job.mlp // LANES
     for tile in range(tiles * me // team, tiles * (me + 1) // team):
         row, rows = np.int64(0), np.int64(0)
         while row < job.rows:
             rows = _group(job.rows - row)
-            _multiply(job.gate_up, tile, job.normed, job.hidden, row, rows, sums, own)
+            _multiply(job.plain, job.gate_up, tile, job.normed, job.hidden, row, rows, sums, own)
             silu_times(own, rows, job.gated + 4 * (row * job.mlp + tile * LANES), 4 * job.mlp, 0, 0, 0)
             row += rows
 

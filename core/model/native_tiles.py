@@ -4,7 +4,7 @@ Weights lie in tiles so that a vector's lanes are output rows and no lane is eve
 inputs that a compiler is left to vectorise by itself runs fifteen times slower. For each block of 32 inputs a tile
 holds, one after the other: 4-bit, 32 rows: 512 bytes, byte [k, j] = row j's q in its low half, row 16 + j's in its high
 half, then 32 scales d and 32 offsets m; 8-bit, 16 rows: 512 bytes [k, j] and 16 scales d. d and m are float16 as in a
-GGUF, w = d·q + m, and everything is summed in float32.
+GGUF, w = d·q + m, and everything is summed in float32. Weights that are not packed lie in tiles of 32 rows too, [k, j].
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ STEP = 8
 """Inputs written out after one another; more would only make the compiler slow."""
 AHEAD = 8 * 640
 """How far ahead of its use the memory is asked for weights, in bytes."""
-BYTES_4BIT, BYTES_8BIT = 640, 544
+BYTES_4BIT, BYTES_8BIT, BYTES_PLAIN = 640, 544, 4096
 """Size of one block of a tile."""
 
 
 class _Tile(Writer):
-    """Writes the product of one tile with some rows in LLVM's vector instructions, which every CPU can run."""
+    """Writes the product of one packed tile with some rows."""
 
     def __init__(self, builder: Any, args: Any, bits: int, rows: int) -> None:
         super().__init__(builder)
@@ -103,10 +103,40 @@ class _Tile(Writer):
         return self.b.fpext(self.load(base, offset, vector(F16), 32), vector(F32))
 
 
+class _PlainTile(Writer):
+    """Writes the same for 32 rows of float32 weights, which need no unpacking."""
+
+    def __init__(self, builder: Any, args: Any, rows: int) -> None:
+        super().__init__(builder)
+        self.rows = rows
+        self.weights, self.x, self.x_stride, _, _, self.y, self.blocks = args
+
+    def write(self) -> None:
+        totals = [[self.variable() for _ in range(2)] for _ in range(self.rows)]
+        inputs = self.b.mul(self.blocks, number(BLOCK))
+        with cgutils.for_range_slice(self.b, number(0), inputs, number(STEP), I64) as (k, _):
+            weights, values = self.at(self.weights, k, number(8 * LANES)), self.at(self.x, k, number(4))
+            for step in range(STEP):
+                found = [self.load(weights, 4 * LANES * (2 * step + half), vector(F32), 4) for half in range(2)]
+                for row in range(self.rows):
+                    factor = self.spread(self.load(self.at(values, number(row), self.x_stride), 4 * step, F32, 4))
+                    for half, total in zip(found, totals[row], strict=True):
+                        self.b.store(self.fma(half, factor, self.b.load(total)), total)
+        for row in range(self.rows):
+            for half, total in enumerate(totals[row]):
+                self.store(self.b.load(total), self.y, 64 * (row * 2 + half))
+
+
 def _tile(bits: int, rows: int) -> Any:
     """tile(weights, x, x_stride, sums, sums_stride, y, blocks): addresses, and strides in bytes."""
-    return function(f"specee_tile_{bits}_{rows}", lambda builder, args: _Tile(builder, args, bits, rows).write())
+
+    def write(builder: Any, args: Any) -> None:
+        tile = _PlainTile(builder, args, rows) if bits == 32 else _Tile(builder, args, bits, rows)
+        tile.write()
+
+    return function(f"specee_tile_{bits}_{rows}", write)
 
 
 tile4_1, tile4_2, tile4_4, tile4_8 = (_tile(4, rows) for rows in (1, 2, 4, 8))
 tile8_1, tile8_2, tile8_4, tile8_8 = (_tile(8, rows) for rows in (1, 2, 4, 8))
+tile32_1, tile32_2, tile32_4, tile32_8 = (_tile(32, rows) for rows in (1, 2, 4, 8))
