@@ -124,7 +124,7 @@ class MainWindow(QMainWindow):
         super().paintEvent(event)
         if not self._painted:
             self._painted = True
-            QTimer.singleShot(0, self.shown.emit)
+            QTimer.singleShot(0, self, self.shown.emit)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember and vanish at once; what ends afterwards, such as the engine's thread, takes up to a layer."""

@@ -6,7 +6,9 @@ import gc
 from collections.abc import Iterator
 
 import pytest
+import shiboken6
 from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app import opening as opening_module
@@ -104,3 +106,10 @@ def test_that_a_view_that_cannot_be_made_ends_the_program_with_its_reason(
     with qtbot.waitSignal(opening.failed, timeout=TIMEOUT):
         opening.window.show()
     assert str(opening.error) == "no view"
+
+
+def test_that_a_window_gone_right_after_its_first_paint_says_nothing(qtbot: QtBot) -> None:
+    window = MainWindow(Preferences(QSettings()))
+    window.grab()
+    shiboken6.delete(window)
+    QApplication.processEvents()
