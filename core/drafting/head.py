@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from core.drafting.packed import PackedHead, pack_head
 from core.drafting.taps import tap_layers
 from core.errors import UserError
 from core.model.config import ModelConfig
@@ -55,6 +56,8 @@ class DraftHead:
         self.layers, self.mixing = tuple(layers), mixing
         self.taps = () if mixing is None else tap_layers(decoder.config.depth)
         """The layers, 0-based, whose normed states the head wants before the feature."""
+        self.packed: PackedHead | None = None
+        """What `advance` and `run` compute with instead, where it is there."""
 
     def new_cache(self, capacity: int) -> KVCache:
         """An empty cache of the head's layers; slot i belongs to the pair (token i + 1, feature i)."""
@@ -63,10 +66,12 @@ class DraftHead:
     def advance(self, ids: Tensor, states: Tensor, first: int, cache: KVCache) -> Tensor:
         """Take in tokens ids [n] with the states of the positions before them, as `fuse` takes them; f̂ [n, d]."""
         rows = self.decoder.rows(range(first, first + len(ids)), first + len(ids))
-        return self.run(ids, self.fuse(states), rows, cache)
+        return self.run(ids, self.packed.fuse(states) if self.packed else self.fuse(states), rows, cache)
 
     def run(self, ids: Tensor, features: Tensor, rows: Rows, cache: KVCache) -> Tensor:
         """The same for rows that may be a tree's, with features [n, d], fused or f̂."""
+        if self.packed is not None:
+            return self.packed.run(self.decoder.embed(ids), features, rows, cache)
         rows = rows.on(self.decoder.place.head)
 
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -131,7 +136,9 @@ class DraftHead:
         placed = {name: weight.to(decoder.place.head, decoder.dtype) for name, weight in state.items()}
         weights = [{name: placed.get(prefix + name) for name in _LAYER_TENSORS} for prefix in _PREFIXES[:layers]]
         found = [LayerWeights(**one) for one in weights]  # type: ignore[arg-type]
-        return cls(decoder, placed["fc.weight"], placed.get("fc.bias"), found, placed.get(TAPS))
+        head = cls(decoder, placed["fc.weight"], placed.get("fc.bias"), found, placed.get(TAPS))
+        head.packed = pack_head(decoder.fused, head.fc, head.fc_bias, found, head.mixing)
+        return head
 
     @classmethod
     def random(cls, decoder: Decoder, generator: torch.Generator, *, taps: bool = False, layers: int = 1) -> DraftHead:

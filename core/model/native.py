@@ -33,6 +33,7 @@ from core.model.native_grid import (
     pack_eight_bit,
     pack_four_bit,
     pack_plain,
+    pack_wide_eight_bit,
 )
 from core.model.native_team import Room, Team
 from core.progress import Progress, Report, check, quiet
@@ -64,7 +65,7 @@ def make_native(decoder: Decoder, report: Report = quiet, cancel: threading.Even
     report(Progress("Compiling the native layers, once for this machine"))
     team, config = Team(), decoder.config
     weights = [_by_name(layer) | more for layer, more in zip(decoder.layers, packed, strict=False)]
-    decoder.fused = NativeLayers(config, weights, config.windows, config.rotary, kernels, team)
+    decoder.fused = NativeLayers(config, weights, config.windows, config.rotary, kernels, team, kernels.FOUR_BITS)
     decoder.layers = []
     if head is not None:
         decoder.head = NativeHead(packed[-1]["head"], len(head.q), kernels, team)
@@ -93,7 +94,7 @@ def make_fused(decoder: Decoder, report: Report = quiet, cancel: threading.Event
         weights.append(_plain(decoder.layers.pop(0), config.mlp, stretch))
     report(Progress("Compiling the native layers, once for this machine"))
     team = Team()
-    decoder.fused = NativeLayers(config, weights, config.windows, config.rotary, kernels, team, plain=True)
+    decoder.fused = NativeLayers(config, weights, config.windows, config.rotary, kernels, team, kernels.PLAIN)
     if head is not None:
         decoder.head = NativeHead(pack_eight_bit(head), len(head.q), kernels, team)
     return True
@@ -176,11 +177,11 @@ class NativeLayers:
         rotary: Sequence[bool],
         kernels: ModuleType,
         team: Team,
-        *,
-        plain: bool = False,
+        kind: int,
     ) -> None:
-        """Take over each layer's norms, biases and products by name, the latter in tiles; `plain` ones are float32."""
-        self._config, self._weights, self._windows, self._team = config, weights, windows, team
+        """Take over each layer's norms, biases and products by name, the latter in tiles of one kind."""
+        self._config, self._weights, self._windows = config, weights, windows
+        self._kernels, self._team = kernels, team
         self._entry = kernels.functions()[0]
         """Kept, as the code lives as long as this does."""
         self._function = int(self._entry.address)
@@ -191,18 +192,36 @@ class NativeLayers:
         self._cache: Callable[[], KVCache | None] = lambda: None
         """The cache whose entries the records point at, if it is still there."""
         self._rows: Rows | None = None
-        self._describe(rotary, plain)
+        self._describe(rotary, kind)
         team.enlist(self._jobs)
 
-    def _describe(self, rotary: Sequence[bool], plain: bool) -> None:
+    def _describe(self, rotary: Sequence[bool], kind: int) -> None:
         config, jobs = self._config, self._jobs
         for name in ("hidden", "heads", "kv_heads", "head_dim", "mlp"):
             jobs[name] = getattr(config, name)
-        jobs["eps"], jobs["plain"], jobs["rotates"] = config.norm_eps, plain, rotary
+        jobs["eps"], jobs["kind"], jobs["rotates"] = config.norm_eps, kind, rotary
         jobs["window"] = [window or 0 for window in self._windows]
         for job, weights in zip(jobs, self._weights, strict=True):
             for name, weight in weights.items():
                 job[name] = weight.data_ptr()
+
+    def beside(self, layers: Sequence[LayerWeights]) -> NativeLayers:
+        """Other layers of the same sizes, whose products are rounded to eight bits, for the same threads."""
+        order = gate_up_order(self._config.mlp)
+        weights = []
+        for layer in layers:
+            products = {name: getattr(layer, name) for name in PRODUCTS}
+            products["gate_up"] = products["gate_up"][order]
+            packed = {name: pack_wide_eight_bit(nearest_eight_bits(weight)) for name, weight in products.items()}
+            weights.append(_by_name(layer) | packed)
+        windows, rotary = [None] * len(layers), [layer.rotates for layer in layers]
+        kernels = self._kernels
+        return NativeLayers(self._config, weights, windows, rotary, kernels, self._team, kernels.EIGHT_BITS)
+
+    def product(self, weights: Tensor) -> NativeHead:
+        """A product with weights [out, in], rounded likewise, for the same threads."""
+        packed = pack_eight_bit(nearest_eight_bits(weights))
+        return NativeHead(packed, len(weights), self._kernels, self._team)
 
     def layer(self, index: int, x: Tensor, rows: Rows, cache: KVCache) -> Tensor:
         """Run one layer over hidden states [n, d], storing the rows' K/V in `cache`."""

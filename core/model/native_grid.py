@@ -96,6 +96,12 @@ def pack_eight_bit(grid: Grid) -> Tensor:
     return torch.cat([q, _tiles(grid.d, LANES).transpose(1, 2).contiguous().view(torch.uint8)], -1).contiguous()
 
 
+def pack_wide_eight_bit(grid: Grid) -> Tensor:
+    """The same in tiles of 32 rows, [tiles, blocks, 1088] in bytes."""
+    q = _tiles(grid.q, 2 * LANES).permute(0, 2, 3, 1).flatten(2).contiguous().view(torch.uint8)
+    return torch.cat([q, _tiles(grid.d, 2 * LANES).transpose(1, 2).contiguous().view(torch.uint8)], -1).contiguous()
+
+
 def pack_plain(weights: Tensor) -> Tensor:
     """The tiles of 32 rows of weights [out, in] as float32, [tiles, blocks, 4096] in bytes, filled up likewise."""
     tiles = _tiles(_blocks(weights.float()), 2 * LANES)

@@ -15,40 +15,22 @@ from numba import carray, cfunc, from_dtype, types
 
 from core.model.native_attention import attend, floats
 from core.model.native_mixing import lay_down, silu_times
-from core.model.native_tiles import (
-    BLOCK,
-    BYTES_4BIT,
-    BYTES_8BIT,
-    BYTES_PLAIN,
-    tile4_1,
-    tile4_2,
-    tile4_4,
-    tile4_8,
-    tile8_1,
-    tile8_2,
-    tile8_4,
-    tile8_8,
-    tile32_1,
-    tile32_2,
-    tile32_4,
-    tile32_8,
-)
+from core.model.native_products import EIGHT_BITS as EIGHT_BITS
+from core.model.native_products import FOUR_BITS, ROWS, TOGETHER, group, multiply
+from core.model.native_products import PLAIN as PLAIN
+from core.model.native_tiles import BLOCK, BYTES_8BIT, tile8_1, tile8_2, tile8_4, tile8_8
 from core.model.native_vectors import LANES, ask, compiled, count, pointer, read
 
-TILES = "e8a5ce73d4f3013a"
+TILES = "920c251e1df69c4d"
 """Hash of the modules whose compiled functions are called here, for numba's cache of compiled code, which looks at
 changes of this file only."""
-ROWS = 2 * LANES
-"""Output rows of a 4-bit tile."""
-TOGETHER = 8
-"""The most rows that a tile is multiplied with at once, so that its weights are unpacked once for all of them."""
 NONE = np.int64(0)
 """The address of an array that is not there."""
 SPINS = 2000
 """Looks at a barrier before a thread offers its core to others."""
 
 _TEAM = "counters members give_way"
-_LAYER = "hidden heads kv_heads head_dim mlp window rotates plain"
+_LAYER = "hidden heads kv_heads head_dim mlp window rotates kind"
 _WEIGHTS = "attention_norm q_norm k_norm qkv qkv_bias out out_bias mlp_norm gate_up down"
 _CALL = "x y cos sin slots rows span seen keys values present holes capacity"
 _ROOM = "normed projected mixed gated private private_size"
@@ -61,10 +43,10 @@ def _record(names: str) -> np.dtype[Any]:
 JOB = _record(f"{_LAYER} {_WEIGHTS} {_CALL} {_ROOM} {_TEAM}")
 """One layer over some rows: sizes, addresses of arrays (0 for one that is not there), room to work in, the team.
 
-`plain` is not 0 where the products' weights are float32 instead of packed. `slots` are where the rows' keys and
-values go. A row attends to the slots up to its own, or, where `seen` is not 0, to those whose byte there [rows, span]
-is not 0. `counters` are two int64, zero at the start; `members` and `give_way` are C functions that tell the team's
-size and offer the core to others, 0 where one thread works alone.
+`kind` says how the products' weights are packed. `slots` are where the rows' keys and values go. A row attends to the
+slots up to its own, or, where `seen` is not 0, to those whose byte there [rows, span] is not 0. `counters` are two
+int64, zero at the start; `members` and `give_way` are C functions that tell the team's size and offer the core to
+others, 0 where one thread works alone.
 """
 HEAD_JOB = _record(f"weights x y rows inputs outputs private private_size {_TEAM}")
 """The LM head over some rows."""
@@ -127,43 +109,6 @@ def _sum_blocks(x, rows, inputs, sums):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _multiply(plain, weights, tile, x, inputs, row, rows, sums, y):  # type: ignore[no-untyped-def]
-    """One tile times `_group` rows from `row` on; y gets [rows, 32]. x has room up to whole groups of 4."""
-    blocks = inputs // BLOCK
-    if plain:
-        _multiply_plain(weights + tile * blocks * BYTES_PLAIN, x + 4 * inputs * row, inputs, rows, y)
-        return
-    place, at, sums_at = weights + tile * blocks * BYTES_4BIT, x + 4 * inputs * row, sums + 4 * blocks * row
-    if rows == 1:
-        tile4_1(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
-    elif rows == 2:
-        tile4_2(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
-    elif rows <= 4:
-        tile4_4(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
-    else:
-        tile4_8(place, at, 4 * inputs, sums_at, 4 * blocks, y, blocks)
-
-
-@compiled
-def _multiply_plain(tile, x, inputs, rows, y):  # type: ignore[no-untyped-def]
-    """The same with weights that are not packed."""
-    if rows == 1:
-        tile32_1(tile, x, 4 * inputs, 0, 0, y, inputs // BLOCK)
-    elif rows == 2:
-        tile32_2(tile, x, 4 * inputs, 0, 0, y, inputs // BLOCK)
-    elif rows <= 4:
-        tile32_4(tile, x, 4 * inputs, 0, 0, y, inputs // BLOCK)
-    else:
-        tile32_8(tile, x, 4 * inputs, 0, 0, y, inputs // BLOCK)
-
-
-@compiled
-def _group(left):  # type: ignore[no-untyped-def]
-    """How many of the rows left a tile takes next: 8 at once take longer than 4 and 2, but not than 4 and 4."""
-    return min(left, TOGETHER) if left >= TOGETHER - 1 else min(left, 4)
-
-
-@compiled
 def _private(job, me):  # type: ignore[no-untyped-def]
     """Addresses of the thread's own room: a tile's result, and the rest."""
     own = job.private + job.private_size * me
@@ -177,15 +122,15 @@ def _project(job, weights, bias, x, inputs, y, outputs, residual, me, team):  # 
     The residual may be y itself.
     """
     own, sums = _private(job, me)
-    if not job.plain:
+    if job.kind == FOUR_BITS:
         _sum_blocks(x, job.rows, inputs, sums)
     tiles = (outputs + ROWS - 1) // ROWS
     for tile in range(tiles * me // team, tiles * (me + 1) // team):
         first, width = tile * ROWS, min(ROWS, outputs - tile * ROWS)
         row, rows = np.int64(0), np.int64(0)
         while row < job.rows:
-            rows = _group(job.rows - row)
-            _multiply(job.plain, weights, tile, x, inputs, row, rows, sums, own)
+            rows = group(job.rows - row)
+            multiply(job.kind, weights, tile, x, inputs, row, rows, sums, own)
             at = 4 * (row * outputs + first)
             added = bias + 4 * first if bias else NONE
             if width == ROWS:
@@ -220,14 +165,14 @@ def _copy(source, start, target, at, width):  # type: ignore[no-untyped-def]
 def _gate(job, me, team):  # type: ignore[no-untyped-def]
     """silu(gate)·up; a tile's low half are gate rows and its high half the same up rows."""
     own, sums = _private(job, me)
-    if not job.plain:
+    if job.kind == FOUR_BITS:
         _sum_blocks(job.normed, job.rows, job.hidden, sums)
     tiles = job.mlp // LANES
     for tile in range(tiles * me // team, tiles * (me + 1) // team):
         row, rows = np.int64(0), np.int64(0)
         while row < job.rows:
-            rows = _group(job.rows - row)
-            _multiply(job.plain, job.gate_up, tile, job.normed, job.hidden, row, rows, sums, own)
+            rows = group(job.rows - row)
+            multiply(job.kind, job.gate_up, tile, job.normed, job.hidden, row, rows, sums, own)
             silu_times(own, rows, job.gated + 4 * (row * job.mlp + tile * LANES), 4 * job.mlp, 0, 0, 0)
             row += rows
 
@@ -298,7 +243,7 @@ def _run_head(job):  # type: ignore[no-untyped-def]
         place, first = job.weights + tile * blocks * BYTES_8BIT, tile * LANES
         row, rows = np.int64(0), np.int64(0)
         while row < job.rows:
-            rows, x = _group(job.rows - row), job.x + 4 * job.inputs * row
+            rows, x = group(job.rows - row), job.x + 4 * job.inputs * row
             if rows == 1:
                 tile8_1(place, x, 4 * job.inputs, 0, 0, own, blocks)
             elif rows == 2:

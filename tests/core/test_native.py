@@ -132,7 +132,7 @@ def test_that_packing_can_be_cancelled(grid_folder: Path) -> None:
 def test_that_a_change_of_what_the_kernels_import_reaches_the_cache_of_compiled_code() -> None:
     kernels, *others = (
         Path(importlib.import_module(f"core.model.native_{name}").__file__ or "")
-        for name in ("kernels", "vectors", "tiles", "mixing", "attention")
+        for name in ("kernels", "vectors", "tiles", "products", "mixing", "attention")
     )
     mark = hashlib.sha256(b"".join(other.read_bytes() for other in others)).hexdigest()[:16]
     assert f'TILES = "{mark}"' in kernels.read_text(), f"set TILES in {kernels.name} to {mark}"
