@@ -8,6 +8,7 @@ from PySide6.QtCore import QByteArray, QEvent, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStyle, QVBoxLayout, QWidget
 
+from app.places import TOOLS
 from app.settings import LAYOUT_VERSION, Preferences
 
 SIZE = (1520, 940)
@@ -47,9 +48,14 @@ class DockHost(QMainWindow):
         self.splitDockWidget(docks["exits"], docks["scheduler"], HORIZONTAL)
         self.splitDockWidget(docks["candidates"], docks["why"], HORIZONTAL)
         self.tabifyDockWidget(docks["candidates"], docks["tree"])
+        for place in TOOLS:
+            self.tabifyDockWidget(docks[place.behind or "why"], docks[place.key])
         for dock in docks.values():
             dock.show()
-        docks["candidates"].raise_()
+        for place in TOOLS:
+            docks[place.key].setVisible(bool(place.behind))
+        for front in ("settings", "candidates", "scheduler", "why"):
+            docks[front].raise_()
         self._untouched = True
         self._share()
 

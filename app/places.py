@@ -14,6 +14,10 @@ class Place:
     icon: str
     shortcut: str
     tip: str
+    tool: str = ""
+    """Module and class in `app.tools`, of a panel that is made when it is first seen."""
+    behind: str = ""
+    """The panel that it lies behind at first; "" keeps it out of sight until it is asked for."""
 
 
 PROMPT = Place("prompt", "Prompt", "panel-prompt", "Ctrl+1", "What the model is asked")
@@ -29,4 +33,6 @@ WHY = Place("why", "Why", "panel-why", "Ctrl+7", "Why the selected token left wh
 
 VIEWS = (TOKENS, EXITS, SCHEDULER, CURVES, TREE, WHY)
 """The panels that show the run."""
-PLACES = (PROMPT, SETTINGS, *VIEWS)
+TOOLS: tuple[Place, ...] = ()
+"""The panels that explain, search and compare."""
+PLACES = (PROMPT, SETTINGS, *VIEWS, *TOOLS)

@@ -21,6 +21,7 @@ from app.session import Session
 from app.session_files import SessionFiles
 from app.session_menus import SessionMenus
 from app.state_words import detail, empty_sentences
+from app.tools.rack import ToolRack
 from app.training_flow import TrainingFlow
 from app.views import Views
 from core.progress import Progress
@@ -42,6 +43,7 @@ class Workbench(QObject):
         self.files = SessionFiles(session, window)
         self.recovery = RecoveryOffer(self.files)
         self.menus = SessionMenus(session, self.files, window)
+        self.rack = ToolRack(self)
 
     def build(self) -> Iterator[None]:
         """Make what the window still lacks, in steps that are short enough to come between two frames."""
@@ -52,10 +54,12 @@ class Workbench(QObject):
         self._show_model(self.session.model)
         self._show_trace(0)
         self._show_state(self.session.state)
+        self.rack.begin()
 
     @Slot()
     def close(self) -> None:
         """End the session, and wait for the engine's thread and for what is being saved."""
+        self.rack.close()
         self.training.close()
         self.session.close()
         self.recovery.close()
@@ -79,6 +83,7 @@ class Workbench(QObject):
     @Slot(object)
     def _apply_theme(self, theme: Theme) -> None:
         self.views.apply_theme(theme)
+        self.rack.apply_theme(theme)
 
     # What the session says
 
@@ -95,12 +100,14 @@ class Workbench(QObject):
         if self.session.model is None and trace is not None and trace.started is not None:
             self.window.status.show_model(trace.started.model)
         self.views.show_trace(trace, first, self.session.selection)
+        self.rack.show_trace(first)
         self.window.commands["reset"].setEnabled(self.session.trace is not None)
 
     @Slot(object)
     def _show_selection(self, selection: Selection) -> None:
         running = self.session.state is RunState.RUNNING
         self.views.show_selection(selection, gently=running and self.session.is_following)
+        self.rack.show_selection()
         self._show_position()
 
     @Slot()
