@@ -210,12 +210,13 @@ class AcceptanceAtMost(Condition):
         met = np.zeros(last - first, np.bool_)
         if trace.started is None or not trace.started.settings.tree.on:
             return met
-        begins = np.append(np.flatnonzero(_passes(trace, 0, trace.emitted_count)), trace.emitted_count)
-        for token, following in zip(begins[:-1].tolist(), begins[1:].tolist(), strict=True):
-            if first <= token < last:
-                # Of the newest pass more tokens may follow.
-                newest = following == trace.emitted_count
-                met[token - first] = (_length(trace.records[token]) if newest else following - token) <= self.length
+        count = trace.emitted_count
+        begins = np.append(first + np.flatnonzero(_passes(trace, first, count)), count)
+        inside = int(np.searchsorted(begins[:-1], last))
+        for token, following in zip(begins[:inside].tolist(), begins[1 : inside + 1].tolist(), strict=True):
+            # Of the newest pass more tokens may follow.
+            length = _length(trace.records[token]) if following == count else following - token
+            met[token - first] = length <= self.length
         return met
 
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.breakpoints import CHUNK
 from core.analysis.ledger import Entry, Ledger
 from core.analysis.summaries import Outcome, outcomes
+from core.analysis.text_conditions import TokenMatches
 from core.trace.events import BoolArray, IntArray
 from core.trace.reading import ReadableTrace
 
@@ -20,6 +22,8 @@ class Query:
     text: str = ""
     """Characters of the generated text: all tokens that a finding touches are found. A control token is found by its
     own name."""
+    pattern: bool = False
+    """Whether `text` is a regular expression, which is tried on each token by itself."""
     match_case: bool = False
     least_layers: int = 1
     """Exit layers from here on, as a count of layers run."""
@@ -40,30 +44,47 @@ def search(trace: ReadableTrace, query: Query, ledger: Ledger | None = None) -> 
 
     Raises:
         ValueError: it names classes, and no ledger of all these tokens is given.
+        UserError: its text is no regular expression, or one that takes too long.
     """
-    layers = trace.exit_layers
+    count = trace.emitted_count
+    layers = trace.exit_layers[:count]
     met = (layers >= query.least_layers) & (layers <= (query.most_layers or trace.depth))
     if query.outcomes:
-        met &= np.isin(outcomes(trace), list(query.outcomes))
+        met &= np.isin(outcomes(trace)[:count], list(query.outcomes))
     if query.entries:
         if ledger is None or ledger.first or len(ledger.entries) != len(met):
             raise ValueError("a query for classes needs the ledger of the whole run")
         met &= np.isin(ledger.entries, list(query.entries))
-    if query.text:
-        met &= tokens_with(trace, query.text, match_case=query.match_case)
+    if query.text and query.pattern:
+        met &= tokens_matching(trace, query.text, count, match_case=query.match_case)
+    elif query.text:
+        met &= tokens_with(trace, query.text, match_case=query.match_case)[:count]
     return np.flatnonzero(met)
+
+
+def tokens_matching(trace: ReadableTrace, pattern: str, count: int, *, match_case: bool = False) -> BoolArray:
+    """Which of the first `count` tokens a regular expression matches somewhere. Shape [count].
+
+    Raises:
+        UserError: it is none, or takes too long.
+    """
+    condition = TokenMatches(pattern, match_case=match_case)
+    stretches = [condition.found(trace, first, min(first + CHUNK, count)) for first in range(0, count, CHUNK)]
+    return np.concatenate([np.zeros(0, np.bool_), *stretches])
 
 
 def tokens_with(trace: ReadableTrace, wanted: str, *, match_case: bool = False) -> BoolArray:
     """Which emitted tokens hold a part of some occurrence of `wanted` in the text. Shape [n]."""
-    overview, fold = trace.overview, (str if match_case else str.casefold)
-    text = overview.text_bytes.decode("utf-8", errors="surrogateescape")
-    starts, ends = _occurrences(text, wanted, match_case=match_case)
-    plain = np.where(overview.special, 0, [len(one) for one in overview.texts]).astype(np.int64)
+    fold, texts = (str if match_case else str.casefold), list(trace.overview.texts)
+    special = trace.overview.special[: len(texts)]
+    text = b"".join(one for one, hidden in zip(texts, special, strict=True) if not hidden)
+    shown = text.decode("utf-8", errors="surrogateescape")
+    starts, ends = _occurrences(shown, wanted, match_case=match_case)
+    plain = np.where(special, 0, [len(one) for one in texts]).astype(np.int64)
     met = np.array(
         [
-            bool(special) and fold(wanted) in fold(one.decode("utf-8", errors="surrogateescape"))
-            for one, special in zip(overview.texts, overview.special, strict=True)
+            bool(hidden) and fold(wanted) in fold(one.decode("utf-8", errors="surrogateescape"))
+            for one, hidden in zip(texts, special, strict=True)
         ],
         np.bool_,
     )

@@ -133,11 +133,11 @@ def outcome(record: TokenRecord) -> Outcome:
 
 def outcomes(trace: ReadableTrace, first: int = 0) -> NDArray[np.uint8]:
     """`outcome` of each emitted token from `first` on. Shape [n]."""
-    seen = trace.overview
-    wrong = np.where(seen.wrong[first:], Outcome.WRONG_EXIT, Outcome.EARLY_EXIT)
-    full = np.where(seen.refusals[first:] > 0, Outcome.REFUSED, Outcome.FULL_DEPTH)
-    found = np.where(seen.exit_layers[first:] < trace.depth, wrong, full)
-    from_prefill = seen.reasons[first:] == REASONS.index(ExitReason.PREFILL)
+    seen, part = trace.overview, slice(first, trace.emitted_count)
+    wrong = np.where(seen.wrong[part], Outcome.WRONG_EXIT, Outcome.EARLY_EXIT)
+    full = np.where(seen.refusals[part] > 0, Outcome.REFUSED, Outcome.FULL_DEPTH)
+    found = np.where(seen.exit_layers[part] < trace.depth, wrong, full)
+    from_prefill = seen.reasons[part] == REASONS.index(ExitReason.PREFILL)
     return np.where(from_prefill, Outcome.PREFILL, found).astype(np.uint8)
 
 

@@ -76,17 +76,21 @@ class TokenMatches(Condition):
 
     kind: ClassVar[str] = "token matches"
     pattern: str
+    match_case: bool = True
 
     def __post_init__(self) -> None:
         _require_text(self.pattern, "pattern")
-        _compiled(self.pattern)
+        if not isinstance(self.match_case, bool):
+            raise UserError(f"Whether case matters is {self.match_case!r:.40}; it must be true or false.")
+        _compiled(self.pattern, self.match_case)
 
     @property
     def label(self) -> str:
-        return f"token matches /{self.pattern}/"
+        return f"token matches /{self.pattern}/{'' if self.match_case else 'i'}"
 
     def found(self, trace: ReadableTrace, first: int, last: int) -> BoolArray:
-        pattern, texts, begun = _compiled(self.pattern), trace.overview.texts, time.thread_time()
+        pattern = _compiled(self.pattern, self.match_case)
+        texts, begun = trace.overview.texts, time.thread_time()
         met = np.zeros(last - first, np.bool_)
         try:
             for token in range(first, last):
@@ -100,14 +104,14 @@ class TokenMatches(Condition):
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(pattern: str) -> Any:
+def _compiled(pattern: str, match_case: bool) -> Any:
     counts = [int(digits) for digits in re.findall(r"\d+(?=[\d,]*\})", pattern, re.ASCII)]
     if math.prod(max(1, count) for count in counts) > MOST_REPEATS:
         raise UserError(f"The pattern /{pattern}/ repeats more than {MOST_REPEATS} times; use * or + instead.")
     try:
         with warnings.catch_warnings(action="ignore", category=FutureWarning):
             re.compile(pattern)  # of the two dialects only what both know, which leaves out recursion
-        return regex.compile(pattern)
+        return regex.compile(pattern, 0 if match_case else regex.IGNORECASE)
     except (re.error, regex.error, OverflowError, RecursionError, ValueError) as error:
         raise UserError(f"The pattern /{pattern}/ is no regular expression ({error}); correct it.") from None
 

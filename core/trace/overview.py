@@ -148,7 +148,10 @@ NUMBERS: dict[str, type[np.generic]] = {
 
 
 class Overview:
-    """The rows of a run's emitted tokens, one after the other, as columns of shape [n]."""
+    """The rows of a run's emitted tokens, one after the other, as columns of shape [n].
+
+    Any thread may read the first `len(overview)` entries while another one adds to them: the length grows last.
+    """
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
@@ -236,13 +239,15 @@ class Overview:
     @property
     def audited(self) -> BoolArray:
         """Whether the full-depth token is known."""
-        known: BoolArray = self.full_depth_ids != UNKNOWN
+        known: BoolArray = self.full_depth_ids[: len(self)] != UNKNOWN
         return known
 
     @property
     def wrong(self) -> BoolArray:
         """Whether an audit found that full depth gives another token."""
-        found: BoolArray = self.audited & (self.full_depth_ids != self.token_ids)
+        audited = self.audited
+        count = len(audited)
+        found: BoolArray = audited & (self.full_depth_ids[:count] != self.token_ids[:count])
         return found
 
     @property
