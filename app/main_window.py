@@ -13,10 +13,11 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QScrollArea
 
 from app import layout
-from app.actions import ALL, FILE, HELP, MODEL, RUN, SELECT, THEMES, Actions
+from app.actions import FILE, MODEL, RUN, SELECT, Actions
 from app.forms import named
 from app.help import about_dialog, keys_dialog
 from app.icons import app_icon
+from app.menus import fill_menu_bar, fill_model_menu
 from app.panel import Panel
 from app.places import PLACES, PROMPT, SETTINGS
 from app.prompt_dock import PromptPanel
@@ -69,9 +70,9 @@ class MainWindow(QMainWindow):
         self.recent = QMenu("Recent models", self)
         self.recent_sessions = QMenu("&Recent sessions", self)
         self.runs = QMenu("Runs of this &session", self)
-        self.tools = ToolBar(self.commands, self._fill_model_menu(QMenu(self)), self)
+        self.tools = ToolBar(self.commands, fill_model_menu(self, QMenu(self)), self)
         self.addToolBar(self.tools)
-        self._make_menus()
+        fill_menu_bar(self)
         self._connect()
         self._await_session()
 
@@ -166,40 +167,6 @@ class MainWindow(QMainWindow):
             toggle = panels[place.key].toggleViewAction()
             self.commands.adopt(f"panel_{place.key}", toggle, place.icon, place.shortcut, f"Show or hide: {place.tip}")
         return panels
-
-    def _fill_model_menu(self, menu: QMenu) -> QMenu:
-        commands = self.commands
-        menu.addAction(commands["default_model"])
-        menu.addActions([commands["open_folder"], commands["open_gguf"], commands["open_hub"]])
-        menu.addMenu(self.recent)
-        menu.addSeparator()
-        menu.addActions([commands["reload"], commands["parts"], commands["train"]])
-        return menu
-
-    def _make_menus(self) -> None:
-        bar, commands = self.menuBar(), self.commands
-        panel_toggles = [commands[f"panel_{place.key}"] for place in PLACES]
-        file = bar.addMenu("&File")
-        file.addActions([commands["new_session"], commands["open_session"]])
-        file.addMenu(self.recent_sessions)
-        file.addActions([commands["save_session"], commands["save_session_as"]])
-        file.addSeparator()
-        file.addAction(commands["quit"])
-        self._fill_model_menu(bar.addMenu("&Model"))
-        run = bar.addMenu("&Run")
-        run.addActions(commands.some(RUN))
-        run.addSeparator()
-        run.addActions(commands.some(SELECT))
-        run.addSeparator()
-        run.addMenu(self.runs)
-        view = bar.addMenu("&View")
-        view.addActions(panel_toggles)
-        view.addSeparator()
-        view.addAction(commands["reset_layout"])
-        view.addMenu("&Theme").addActions(commands.some(THEMES))
-        bar.addMenu("&Help").addActions(commands.some(HELP))
-        # A key only answers where a visible widget carries its action, and a desktop may take the menus away.
-        self.addActions([*commands.some(ALL), *panel_toggles])
 
     def _connect(self) -> None:
         commands = self.commands
