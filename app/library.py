@@ -38,6 +38,8 @@ class _Entry:
     """Once it was read from a file."""
     saved: bool = False
     """Whether it is in the user's own file."""
+    title: RunTitle | None = None
+    """Of a run that has ended and left the memory, so that nobody reads its file for it."""
 
 
 class Library:
@@ -91,6 +93,7 @@ class Library:
         assert trace.started is not None, "a run begins with its start"
         for entry in self._entries.values():
             if self._place(entry) is not None:
+                entry.title = self._title(entry)
                 entry.trace = None
         number = trace.started.run
         self._entries[number] = _Entry(number, trace)
@@ -183,6 +186,11 @@ class Library:
     def _title(self, entry: _Entry) -> RunTitle:
         if entry.trace is not None and entry.trace.started is not None:
             return RunTitle(entry.number, entry.trace.started.prompt, entry.trace.emitted_count)
+        if entry.title is None:
+            entry.title = self._title_in_file(entry)
+        return entry.title
+
+    def _title_in_file(self, entry: _Entry) -> RunTitle:
         with suppress(UserError):
             for run in self._file(entry).runs:
                 if run.number == entry.number:
