@@ -10,6 +10,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 
 from app.engine_worker import EngineWorker, LoadOrder, RunOrder
+from app.live_watch import Halt, LiveWatch
 from app.loader import Loader
 from app.mailbox import Mailbox, Notice
 from app.recorder import Recorder
@@ -32,6 +33,8 @@ class EngineThread(QObject):
     """A `Notice`, after all events that came before it."""
     progressed = Signal(object)
     """The newest `Progress`."""
+    halted = Signal(object)
+    """A `Halt`: what the run is being held for, after all events that came before it."""
 
     _load_ordered = Signal(object)
     _run_ordered = Signal(object)
@@ -39,6 +42,7 @@ class EngineThread(QObject):
     def __init__(self, loader: Loader, recorder: Recorder | None = None, parent: QObject | None = None) -> None:
         """`recorder` is given every event before it arrives."""
         super().__init__(parent)
+        self.watch = LiveWatch()
         self._mailbox = Mailbox()
         self._closed = False
         self._frame = QTimer(self)
@@ -47,7 +51,7 @@ class EngineThread(QObject):
         self._frame.timeout.connect(self._deliver)
         self._thread = QThread(self)
         self._thread.setObjectName("engine")
-        self._worker = EngineWorker(loader, self._mailbox, recorder)
+        self._worker = EngineWorker(loader, self._mailbox, recorder, self.watch)
         self._worker.moveToThread(self._thread)
         self._load_ordered.connect(self._worker.load_model, _QUEUED)
         self._run_ordered.connect(self._worker.run, _QUEUED)
@@ -88,5 +92,7 @@ class EngineThread(QObject):
         for item in items:
             if isinstance(item, Progress):
                 self.progressed.emit(item)
+            elif isinstance(item, Halt):
+                self.halted.emit(item)
             elif isinstance(item, Notice):
                 self.noticed.emit(item)

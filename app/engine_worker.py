@@ -11,6 +11,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.failure import Failure, describe
+from app.live_watch import LiveWatch
 from app.loader import LoadedEngine, LoadedSummary, Loader, ModelMissing, ModelRequest
 from app.mailbox import Item, LoadOver, Mailbox, Notice, RecordingStopped, RunMoved, RunOver
 from app.recorder import Recorder
@@ -61,8 +62,11 @@ class EngineWorker(QObject):
     settled = Signal()
     """The mailbox has something that is worth looking at once: a held, released or ended run, a loaded model."""
 
-    def __init__(self, loader: Loader, mailbox: Mailbox, recorder: Recorder | None = None) -> None:
+    def __init__(
+        self, loader: Loader, mailbox: Mailbox, recorder: Recorder | None = None, watch: LiveWatch | None = None
+    ) -> None:
         super().__init__()
+        self._watch = watch or LiveWatch()
         self._loader = loader
         self._mailbox = mailbox
         self._recorder = recorder
@@ -99,6 +103,7 @@ class EngineWorker(QObject):
         try:
             for last in self._events(order):
                 self._tell(last)
+                self._watch_for(last, order.control)
                 order.control.gate(last, partial(self._announce, order.run))
         except BaseException as error:  # an exit policy of the user's own may raise even SystemExit
             failure = describe(error)
@@ -114,6 +119,12 @@ class EngineWorker(QObject):
             except UserError as error:
                 self._settle(RecordingStopped(event.run, describe(error)))
         self._post(event)
+
+    def _watch_for(self, event: Event, control: RunControl) -> None:
+        """Have the run held after an event that a breakpoint waits for."""
+        if (halt := self._watch.look(event)) is not None and not control.stop_event.is_set():
+            control.pause()
+            self._mailbox.put(halt)
 
     def _weights(self, event: Event) -> Mapping[str, FloatArray] | None:
         if isinstance(event, RunStarted) and self._engine is not None:

@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from app.failure import Failure
+from app.live_watch import Halt
 from app.loader import LoadedSummary, ModelMissing
 from app.run_state import RunState
 from core.progress import Progress
@@ -47,7 +48,7 @@ class RecordingStopped:
     failure: Failure
 
 
-Notice = RunMoved | RunOver | LoadOver | RecordingStopped
+Notice = RunMoved | RunOver | LoadOver | RecordingStopped | Halt
 Item = Event | Progress | Notice
 
 

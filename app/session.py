@@ -45,11 +45,12 @@ class Session(QObject):
     """The `LoadedSummary` of the model that is loaded from now on."""
     model_missing = Signal(object)
     """A `ModelMissing`: ask the user, then `load_model` again with `fetch=True`."""
-
     run_began = Signal(object)
     """The `Trace` of a run that has just begun, which is on show from now on."""
     run_ended = Signal(int)
     """The number of a run of which nothing more comes, whether it began or was refused."""
+    halted = Signal(object)
+    """A `Halt`: what the run is being held for, with everything up to there on show."""
 
     def __init__(
         self, loader: Loader = load_engine, recorder: Recorder | None = None, parent: QObject | None = None
@@ -57,25 +58,25 @@ class Session(QObject):
         """`recorder` is given every event of every run, in the engine's thread."""
         super().__init__(parent)
         self.recorder = recorder
-        self._state = RunState.NO_MODEL
+        self._state = self._idle = RunState.NO_MODEL
         self._model: LoadedSummary | None = None
         self._trace: ReadableTrace | None = None
         self._live: Trace | None = None
         """The newest run's, which takes the events that come, on show or not."""
         self._following = Following()
-        self._run = -1
-        self._forgotten = -1
+        self._run = self._forgotten = -1
         self._control: RunControl | None = None
         self._held = False
-        self._idle = RunState.NO_MODEL
         self._ticket = 0
         self._cancel: threading.Event | None = None
         self._slow = QTimer(self, singleShot=True, interval=SLOW_STEP_MS)
         self._slow.timeout.connect(self._show_running)
         self._engine = EngineThread(loader, recorder, self)
+        self.watch = self._engine.watch
         self._engine.arrived.connect(self._on_events)
         self._engine.noticed.connect(self._on_notice)
         self._engine.progressed.connect(self.progressed)
+        self._engine.halted.connect(self.halted)
         application = QCoreApplication.instance()
         if application is not None:
             application.aboutToQuit.connect(self.close)
@@ -195,9 +196,8 @@ class Session(QObject):
     def reset(self) -> None:
         """Stop, and take the trace away; the model stays."""
         self.stop()
-        self._control = None
+        self._control = self._live = None
         self._forgotten = self._run
-        self._live = None
         self._idle = RunState.READY if self._model is not None else RunState.NO_MODEL
         self._show(None)
         self._rest()

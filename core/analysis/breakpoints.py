@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from core.analysis.conditions import (
 )
 from core.analysis.text_conditions import TextContains, TokenMatches
 from core.errors import UserError
+from core.progress import check
 from core.trace.events import BoolArray, IntArray
 from core.trace.reading import ReadableTrace
 from core.trace.records import TokenRecord
@@ -147,18 +149,40 @@ class Hit:
         return ", and ".join(one.label for one in self.conditions)
 
 
-def find(conditions: Sequence[Condition], trace: ReadableTrace, start: int, *, forward: bool = True) -> Hit | None:
+def find(
+    conditions: Sequence[Condition],
+    trace: ReadableTrace,
+    start: int,
+    *,
+    forward: bool = True,
+    cancel: threading.Event | None = None,
+    tell: Callable[[int], object] | None = None,
+) -> Hit | None:
     """The nearest emitted token after (or before) `start` that meets any of `conditions`; None where there is none.
+
+    Args:
+        conditions: what to look for.
+        trace: the run.
+        start: 0-based; below 0 before the first token.
+        forward: in which direction.
+        cancel: ends the search between two stretches.
+        tell: is told how many tokens have been looked at without a hit.
 
     Raises:
         UserError: a pattern takes too long.
+        Cancelled: `cancel` was set.
     """
+    looked = 0
     for first, last in _chunks(trace.emitted_count, start, forward):
+        check(cancel)
         met = AnyOf(tuple(conditions)).found(trace, first, last)
         at = np.flatnonzero(met)
         if len(at):
             token = first + int(at[0] if forward else at[-1])
             return Hit(token, _met(conditions, trace, token))
+        looked += last - first
+        if tell is not None:
+            tell(looked)
     return None
 
 
