@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.shortlist import shortlist_checks
-from core.analysis.summaries import RUNNING_MEAN, ExitSeries, outcomes, running_mean
+from core.analysis.summaries import RUNNING_MEAN, ExitSeries, first_decided, outcomes, running_mean
 from core.config import Head
 from core.trace.growing import Growing
 from core.trace.overview import UNKNOWN, Overview
@@ -54,13 +54,13 @@ class Figures:
     @property
     def mean_exit_layer(self) -> float | None:
         """Mean layers run of the tokens after the first; None where there are none."""
-        return self._after_first(_LAYERS) / (self.count - 1) if self.count > 1 else None
+        return self._after_first(_LAYERS) / self._decided if self._decided > 0 else None
 
     @property
     def tokens_per_second(self) -> float | None:
         """Tokens after the first over the time after the first; None where there are none."""
         seconds = self._after_first(_SECONDS)
-        return (self.count - 1) / seconds if seconds > 0 else None
+        return self._decided / seconds if seconds > 0 else None
 
     @property
     def agreement(self) -> float | None:
@@ -72,7 +72,7 @@ class Figures:
     def acceptance_length(self) -> float | None:
         """τ: tokens after the first a target pass; None where the run decodes no trees."""
         started, passes = self._trace.started if self._trace else None, self._after_first(_PASSES)
-        return (self.count - 1) / passes if started and started.settings.tree.on and passes else None
+        return self._decided / passes if started and started.settings.tree.on and passes else None
 
     @property
     def active_layers_mean(self) -> float | None:
@@ -97,9 +97,14 @@ class Figures:
             depth=self._trace.depth if self._trace else 0,
         )
 
+    @property
+    def _decided(self) -> int:
+        """Tokens after the first; of a branch, after those that it was given."""
+        return self.count - (first_decided(self._trace) if self._trace else 1)
+
     def _after_first(self, column: int) -> float:
-        sums = self._sums.values[:, column]
-        return float(sums[-1] - sums[0]) if len(sums) > 1 else 0.0
+        sums, decided = self._sums.values[:, column], self._decided
+        return float(sums[-1] - sums[-1 - decided]) if decided > 0 else 0.0
 
 
 def _amounts(seen: Overview, first: int) -> NDArray[np.float64]:

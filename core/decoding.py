@@ -20,6 +20,7 @@ from core.errors import UserError
 from core.exits.parts import TrainedParts
 from core.exits.policies import PolicyFailed, offline_set
 from core.exits.requirements import check_owner, check_parts
+from core.given import feed_given, given_tokens
 from core.model.loading import LoadedModel
 from core.run_state import Pass, RunRequest, RunState, Stopped
 from core.sampling import BadNumbers
@@ -46,7 +47,11 @@ class Decoding:
         settings.check_against(model.config.depth)
         check_owner(parts, model.info)
         check_parts(settings, parts, model.info.name)
-        self._prompt_ids = encode_prompt(model, request.prompt, settings.chat_template)
+        fork = request.fork
+        self._given = given_tokens(model, fork, settings.max_new_tokens) if fork else ()
+        self._prompt_ids = (
+            fork.prompt_ids.tolist() if fork else encode_prompt(model, request.prompt, settings.chat_template)
+        )
         growth = growth_of(settings.tree, model.config) if settings.tree.on else None
         capacity = min(model.config.context, len(self._prompt_ids) + settings.max_new_tokens)
         self.context = Context(model.decoder, capacity, settings.kv_policy, growth.slots if growth else 0)
@@ -64,6 +69,7 @@ class Decoding:
         yield self._started()
         try:
             yield from self._prefill()
+            yield from feed_given(self._state, self._pass, self._given[1:])
             while (ending := self._ending()) is None:
                 yield from self._pass.events()
         except Stopped:
@@ -87,6 +93,7 @@ class Decoding:
             prompt_ids=np.array(self._prompt_ids, np.int64),
             offline=offline_set(state.settings, state.parts),
             versions={"specee-viewer": version(), "torch": torch.__version__, "python": platform.python_version()},
+            branch=state.request.fork.branch(len(self._given)) if state.request.fork else None,
         )
 
     def _ending(self) -> tuple[EndReason, str] | None:
@@ -111,6 +118,9 @@ class Decoding:
             state.feature = states[-1]
             following = ids[first + 1 : first + 1 + len(chunk)]
             self._pass.feed(following, states[: len(following)])
+        if self._given:
+            yield state.emit(self._given[0][0], state.decoder.config.depth, ExitReason.GIVEN)
+            return
         with state.watch("verification"):
             choice = state.choose(state.feature[-state.decoder.config.hidden :])
         yield state.emit(choice.token_id, state.decoder.config.depth, ExitReason.PREFILL)

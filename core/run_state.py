@@ -22,6 +22,7 @@ from core.model.loading import LoadedModel
 from core.sampling import Choice, Chooser
 from core.stopwatch import Clock, Stopwatch
 from core.trace.events import Event, ExitReason, ScheduleChosen, TokenEmitted
+from core.trace.fork import Fork
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class RunRequest:
     settings: RunSettings
     run: int = 0
     """Number that the run's events carry."""
+    fork: Fork | None = None
+    """The run that it branches off; its prompt's tokens then take the place of `prompt`'s."""
 
 
 class Stopped(BaseException):
@@ -46,6 +49,12 @@ class Pass(Protocol):
 
     def events(self) -> Iterator[Event]:
         """Feed the newest token and emit what follows it: one pass."""
+
+    def take_in(self) -> None:
+        """Let the drafter take in the newest token, where what follows it is given and not decided by a pass."""
+
+    def record(self, token: int, layer: int) -> None:
+        """Let the rule know that a given token was emitted and `layer` (0-based) was the last one run."""
 
 
 class RunState:

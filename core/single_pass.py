@@ -46,6 +46,14 @@ class SinglePass:
             with self._watch("draft"):
                 self._drafter.feed(ids, states)
 
+    def take_in(self) -> None:
+        """As `Pass` says."""
+        self.feed(torch.tensor([self._state.newest], device=self._decoder.device), self._state.feature[None])
+
+    def record(self, token: int, layer: int) -> None:
+        """As `Pass` says."""
+        self._policy.record(token, layer)
+
     def events(self) -> Iterator[Event]:
         """Feed the newest token and emit the next one."""
         draft = self._propose()

@@ -59,6 +59,15 @@ class TreePass:
         with self._watch("draft"):
             self._drafter.feed(ids, states)
 
+    def take_in(self) -> None:
+        """As `Pass` says."""
+        self.feed(torch.tensor([self._state.newest], device=self._decoder.device), self._state.feature[None])
+
+    def record(self, token: int, layer: int) -> None:
+        """As `Pass` says."""
+        if self._judge:
+            self._judge.record(token, layer)
+
     def events(self) -> Iterator[Event]:
         """Feed a tree from the newest token on, and emit what the target accepts of it and one token more."""
         with self._watch("draft"):

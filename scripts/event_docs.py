@@ -17,7 +17,7 @@ from core.trace.fields import KINDS, hints_of
 from core.trace.jsonl import FORMAT, VERSION
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "events.md"
-PARTS = ("ModelInfo", "StageTimes")
+PARTS = ("ModelInfo", "StageTimes", "Branch")
 """Values that are objects of their own."""
 COMMON = {
     "run": "Number of the run; a file may hold several, one after the other.",
@@ -35,6 +35,8 @@ TYPES = {
     events.FloatArray: "list of numbers, null for NaN",
     events.FloatArray | None: "list of numbers, or null",
     events.BoolArray: "list of true and false",
+    events.Branch | None: "[Branch](#branch), or null",
+    tuple[str, ...]: "list of texts",
 }
 HEAD = f"""# The events of a run
 

@@ -134,15 +134,16 @@ def compare(a: ReadableTrace, b: ReadableTrace) -> Comparison:
 def figures_of(trace: ReadableTrace) -> RunFigures:
     """The figures of one run."""
     overview, started = trace.overview, trace.started
-    begins = np.unique(overview.passes[1:])
-    after, passes = trace.emitted_count - 1, len(begins)
+    first = summaries.first_decided(trace)
+    begins = np.unique(overview.passes[first:])
+    after, passes = trace.emitted_count - first, len(begins)
     return RunFigures(
         model=started.model.name if started else "",
         dtype=started.model.dtype if started else "",
         policy=started.settings.policy.value if started else "",
         tokens=trace.emitted_count,
         mean_exit_layer=summaries.mean_exit_layer(trace),
-        early=float((overview.exit_layers[1:] < trace.depth).mean()) if after > 0 else None,
+        early=float((overview.exit_layers[first:] < trace.depth).mean()) if after > 0 else None,
         refusals=int(overview.refusals[begins].sum()) / after if after > 0 else None,
         agreement=summaries.agreement(trace),
         active_layers_mean=summaries.active_layers_mean(trace),

@@ -226,11 +226,15 @@ def _length(record: TokenRecord) -> float:
 
 
 def _passes(trace: ReadableTrace, first: int, last: int) -> BoolArray:
-    """Tokens that begin a pass other than the prompt's own. Shape [last - first]."""
+    """Tokens that begin a pass that decided something: no prompt, none given to a branch. Shape [last - first]."""
     overview = trace.overview
     begins = overview.passes[first:last] == np.arange(first, last)
-    found: BoolArray = begins & (overview.reasons[first:last] != REASONS.index(ExitReason.PREFILL))
+    undecided = np.isin(overview.reasons[first:last], _UNDECIDED)
+    found: BoolArray = begins & ~undecided
     return found
+
+
+_UNDECIDED = [REASONS.index(reason) for reason in (ExitReason.PREFILL, ExitReason.GIVEN)]
 
 
 def _require_count(value: object, what: str) -> None:

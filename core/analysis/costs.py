@@ -17,6 +17,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.summaries import first_decided
 from core.analysis.wording import bold, counted, joined
 from core.config import Policy, RunSettings
 from core.trace.events import ExitReason, IntArray, StageTimes
@@ -102,9 +103,9 @@ def _stages(times: StageTimes) -> list[float]:
 
 
 def _begins(trace: ReadableTrace) -> NDArray[np.bool_]:
-    """Tokens that begin a pass other than the prompt's own. Shape [n]."""
+    """Tokens that begin a pass that was decided: not the prompt's own, and none given to a branch. Shape [n]."""
     tokens = np.arange(trace.emitted_count)
-    begins: NDArray[np.bool_] = (trace.overview.passes == tokens) & (tokens > 0)
+    begins: NDArray[np.bool_] = (trace.overview.passes == tokens) & (tokens >= first_decided(trace))
     return begins
 
 

@@ -173,9 +173,15 @@ def running_mean(exit_layers: IntArray) -> FloatArray:
     return means
 
 
+def first_decided(trace: ReadableTrace) -> int:
+    """The first token that a pass of this run decided: after prefill's, and after those that a branch was given."""
+    branch = trace.started.branch if trace.started else None
+    return branch.given if branch else 1
+
+
 def mean_exit_layer(trace: ReadableTrace) -> float | None:
-    """Mean layers run over the emitted tokens after the first; None where there are none."""
-    layers = trace.exit_layers[1:]
+    """Mean layers run over the emitted tokens after the first (of a branch: decided by it); None where none are."""
+    layers = trace.exit_layers[first_decided(trace) :]
     return float(layers.mean()) if len(layers) else None
 
 
@@ -189,9 +195,9 @@ def active_layers_mean(trace: ReadableTrace) -> float | None:
 
 def acceptance_length(trace: ReadableTrace) -> float | None:
     """τ: tokens a target pass over those after the first (`specee.md` §0); None where the run decodes no trees."""
-    if trace.started is None or not trace.started.settings.tree.on or trace.emitted_count < 2:
+    passes = trace.overview.passes[first_decided(trace) :]
+    if trace.started is None or not trace.started.settings.tree.on or not len(passes):
         return None
-    passes = trace.overview.passes[1:]
     return len(passes) / int((np.diff(passes, prepend=-1) != 0).sum())
 
 
@@ -204,7 +210,7 @@ def agreement(trace: ReadableTrace) -> float | None:
 
 def tokens_per_second(trace: ReadableTrace) -> float | None:
     """Tokens after the first over the time after the first (`specee.md` §0); None where there is only one."""
-    times = trace.overview.seconds[1:]
+    times = trace.overview.seconds[first_decided(trace) :]
     seconds = float(times.sum())
     return len(times) / seconds if seconds > 0 else None
 

@@ -12,6 +12,7 @@ import re
 import numpy as np
 
 from core.analysis import audit_words, check_words, rule_words, schedule_words
+from core.analysis.branch_words import given
 from core.analysis.summaries import refusals
 from core.analysis.why_tree import why_tree
 from core.analysis.wording import bold, bold_token, compared, counted, joined, share, took
@@ -36,6 +37,8 @@ def why(trace: ReadableTrace, token: int | None, layer: int | None) -> str:
     record = trace.records[token]
     if record.tree is not None:
         return why_tree(trace, token, layer)
+    if record.emitted and record.emitted.reason is ExitReason.GIVEN:
+        return given(trace.started.branch, record, layer)
     story = _Story(record, trace.started.settings, ended=trace.ended is not None)
     if layer is None or not 0 <= layer < story.record.depth:
         return story.of_pass()

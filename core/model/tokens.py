@@ -42,6 +42,10 @@ class Tokenizer:
         """The ids of plain text, with the mark that starts a text where the model has one."""
         return list(self._backend.encode(text).ids)
 
+    def encode_more(self, text: str) -> list[int]:
+        """The ids of plain text that goes on from other text: without the mark that starts one."""
+        return list(self._backend.encode(text, add_special_tokens=False).ids)
+
     def encode_chat(self, prompt: str) -> list[int]:
         """The ids of a conversation in which the user says `prompt` and the model is about to answer.
 

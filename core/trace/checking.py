@@ -53,6 +53,10 @@ def check_start(started: RunStarted) -> None:
     within("model's context", model.context, 1, MOST_NUMBER)
     listed("prompt_ids", started.prompt_ids)
     listed("offline", started.offline)
+    if started.branch is not None:
+        within("branch's origin", started.branch.origin, 0, MOST_NUMBER)
+        within("branch's token", started.branch.token, 0, MOST_NUMBER)
+        within("branch's given", started.branch.given, started.branch.token + 1, MOST_NUMBER)
     known_ids("prompt_ids", started.prompt_ids, model)
     all_within("offline", started.offline, 0, model.depth - 1)
 

@@ -34,6 +34,9 @@ class ExitReason(StrEnum):
     """A rule that reads the whole vocabulary itself (CALM, AdaInfer, fixed, oracle) left here."""
     LAST_LAYER = "last layer"
     """No exit was verified before the last layer."""
+    GIVEN = "given"
+    """The token belongs to the past of a branch: it was fed along the layers that it had run in the run that the
+    branch left, and nothing was decided."""
 
 
 class EndReason(StrEnum):
@@ -88,6 +91,20 @@ class StageTimes:
 
 
 @dataclass(frozen=True, slots=True)
+class Branch:
+    """Where a run branched off an earlier one, its origin, and what it does otherwise."""
+
+    origin: int
+    """Number of the origin in the same session."""
+    token: int
+    """0-based index of the token at which the branch leaves."""
+    given: int
+    """Tokens that were given, not decided: the origin's up to that token, itself, and those typed after it."""
+    changed: tuple[str, ...] = ()
+    """What differs from the origin, a clause each; empty where nothing does."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted:
     run: int
     settings: RunSettings
@@ -98,6 +115,8 @@ class RunStarted:
     offline: IntArray
     """Layers that the offline profile keeps active, best first; empty unless T2 is on."""
     versions: Mapping[str, str]
+    branch: Branch | None = None
+    """Where the run branched off another one; null for a run that begins with its prompt."""
 
 
 @dataclass(frozen=True, slots=True)

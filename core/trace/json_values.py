@@ -45,6 +45,8 @@ def from_json_value(kind: Any, value: Any) -> Any:
         return _array(value, _ARRAYS[kind])
     if kind == events.FloatArray | None:
         return None if value is None else _array(value, np.float32)
+    if kind == events.Branch | None:
+        return None if value is None else from_plain(events.Branch, value, required=("origin", "token", "given"))
     if kind is bytes:
         return base64.b64decode(value, validate=True)
     if kind == tuple[bytes, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from core.config import Policy, RunSettings, SchedulerSettings, TreeSettings
-from core.trace.events import BoolArray, Event, FloatArray, IntArray, KVUpdated
+from core.trace.events import BoolArray, Branch, Event, FloatArray, IntArray, KVUpdated
 from core.trace.fields import KINDS, hints_of
 
 _ODD = (np.nan, np.inf, -np.inf, -0.0, 3.4e38, 1e-45)
@@ -56,6 +56,7 @@ _SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
     bytes: st.binary(max_size=6),
     RunSettings: _SETTINGS,
     tuple[bytes, ...]: st.lists(st.binary(max_size=4), max_size=5).map(tuple),
+    Branch | None: st.none() | st.builds(Branch, _NUMBERS, _NUMBERS, _NUMBERS, st.lists(_TEXTS, max_size=3).map(tuple)),
 }
 
 

@@ -55,7 +55,7 @@ class Recorder:
         model.decoder.head_weight[FIRST_WORD + WORDS :] = 0
         model.decoder.head = model.decoder.head_weight
         self.parts = random_parts(model)
-        self._engine = Engine(model, self.parts)
+        self.engine = Engine(model, self.parts)
 
     @functools.cache  # noqa: B019 (lives as long as the test session)
     def run(self, settings: RunSettings, prompt: str = PROMPTS[0]) -> Trace:
@@ -63,7 +63,7 @@ class Recorder:
 
     def fresh(self, settings: RunSettings, prompt: str = PROMPTS[0]) -> Trace:
         """A run that nobody has made before."""
-        return Trace.of(self._engine.run(RunRequest(prompt, settings), threading.Event()))
+        return Trace.of(self.engine.run(RunRequest(prompt, settings), threading.Event()))
 
 
 def audit_settings(**changes: object) -> RunSettings:
