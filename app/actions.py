@@ -27,6 +27,10 @@ class Spec:
     """One sentence without a full stop, for tooltip and status bar."""
     group: str = ""
     """Actions of one group are checkable and exclude each other."""
+    also: tuple[str, ...] = ()
+    """More keys that mean the same, until the user chooses one."""
+    checkable: bool = False
+    """Whether it is on or off by itself."""
 
 
 RUN = (
@@ -88,7 +92,8 @@ THEMES = (
 )
 VIEW = (Spec("reset_layout", "&Reset layout", "reset-layout", "Ctrl+0", "Put every panel back where it was at first"),)
 HELP = (
-    Spec("keys", "&Keyboard shortcuts", "help", "F1", "Show every action with its key"),
+    Spec("palette", "&Command palette…", "palette", "Ctrl+Shift+P", "Find any action by a few letters of its name"),
+    Spec("keys", "&Keyboard shortcuts…", "help", "F1", "Show every action with its key, and change keys"),
     Spec("about", "&About specee-viewer", "about", "Shift+F1", "Show the version and what the program is made with"),
 )
 ALL = (*FILE, *RUN, *SELECT, *MODEL, *THEMES, *VIEW, *HELP)
@@ -101,6 +106,8 @@ class Actions(QObject):
         super().__init__(parent)
         self._made: dict[str, QAction] = {}
         self._icons: dict[str, str] = {}
+        self._tips: dict[str, str] = {}
+        self._first: dict[str, tuple[str, ...]] = {}
         self._groups: dict[str, QActionGroup] = {}
         for spec in ALL:
             self._add(spec)
@@ -111,15 +118,27 @@ class Actions(QObject):
     def __iter__(self) -> Iterator[QAction]:
         return iter(self._made.values())
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all actions, in the table's order."""
+        return tuple(self._made)
+
     def some(self, specs: tuple[Spec, ...]) -> list[QAction]:
         """The actions of one part of the table, in its order."""
         return [self._made[spec.name] for spec in specs]
 
     def adopt(self, name: str, action: QAction, icon_name: str, key: str, tip: str) -> None:
         """Take in an action that Qt made, such as a dock's toggle."""
-        self._icons[name] = icon_name
-        self._made[name] = action
-        describe(action, key, tip)
+        action.setObjectName(name)
+        self._take(name, action, icon_name, (key,), tip)
+
+    def first_keys(self, name: str) -> tuple[str, ...]:
+        """The keys that the program itself gives an action, in portable text."""
+        return self._first[name]
+
+    def set_keys(self, name: str, keys: tuple[str, ...]) -> None:
+        """Let an action answer to these keys; the first one is named in its tooltip."""
+        describe(self._made[name], keys, self._tips[name])
 
     def apply_theme(self, theme: Theme) -> None:
         """Repaint every icon; the Run button's own icon is on the accent colour and is painted by the toolbar."""
@@ -130,17 +149,26 @@ class Actions(QObject):
     def _add(self, spec: Spec) -> None:
         action = QAction(spec.text, self)
         action.setObjectName(spec.name)
-        action.setCheckable(bool(spec.group))
+        action.setCheckable(bool(spec.group) or spec.checkable)
         if spec.group:
             self._groups.setdefault(spec.group, QActionGroup(self)).addAction(action)
-        self._icons[spec.name] = spec.icon
-        self._made[spec.name] = action
-        describe(action, spec.key, spec.tip)
+        self._take(spec.name, action, spec.icon, (spec.key, *spec.also), spec.tip)
+
+    def _take(self, name: str, action: QAction, icon_name: str, keys: tuple[str, ...], tip: str) -> None:
+        self._icons[name], self._tips[name], self._first[name] = icon_name, tip, keys
+        self._made[name] = action
+        describe(action, keys, tip)
 
 
-def describe(action: QAction, key: str, tip: str) -> None:
-    """Give an action its key, and a tooltip and status tip that name it."""
-    action.setShortcut(QKeySequence(key))
+def explain(action: QAction, enabled: bool, reason: str) -> None:
+    """Let an action be used or not; `reason` says in a few words why not: "nothing runs"."""
+    action.setEnabled(enabled)
+    action.setProperty("reason", "" if enabled else reason)
+
+
+def describe(action: QAction, keys: tuple[str, ...], tip: str) -> None:
+    """Give an action its keys, and a tooltip and status tip that name the first one."""
+    action.setShortcuts([QKeySequence(key) for key in keys])
     shown = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
     action.setToolTip(f"{tip} ({shown})")
     action.setStatusTip(f"{tip}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Slot
 
+from app.actions import explain
 from app.main_window import MainWindow
 from app.run_state import RunState
 from app.session import Session
@@ -88,20 +89,21 @@ class Controls(QObject):
         ready = session.can_run or held
         actions["run"].setText("&Continue" if session.is_running else "&Run")
         for name in ("run", "step_token", "step_layer"):
-            actions[name].setEnabled(ready)
-        actions["pause"].setEnabled(session.is_running and not held)
-        actions["stop"].setEnabled(session.is_running)
-        actions["reload"].setEnabled(session.model is not None or session.state is RunState.FAILED)
-        actions["reset"].setEnabled(session.trace is not None)
+            explain(actions[name], ready, _why_not_ready(session))
+        explain(actions["pause"], session.is_running and not held, "nothing runs")
+        explain(actions["stop"], session.is_running, "nothing runs")
+        explain(actions["reload"], session.model is not None or session.state is RunState.FAILED, "no model is loaded")
+        explain(actions["reset"], session.trace is not None, "there is no run on show")
         self._prompt.set_runnable(session.can_run)
         self._form.set_running(session.is_running)
 
     def show_position(self) -> None:
         """Enable the moves that the selection has room for."""
         count, token = self.token_count, self._session.selection.token
-        self._actions["previous_token"].setEnabled(count > 0 and token != 0)
-        self._actions["next_token"].setEnabled(count > 0 and token != count - 1)
-        self._actions["newest_token"].setEnabled(count > 0)
+        none = "" if count else "there are no tokens"
+        explain(self._actions["previous_token"], count > 0 and token != 0, none or "the first token is selected")
+        explain(self._actions["next_token"], count > 0 and token != count - 1, none or "the last token is selected")
+        explain(self._actions["newest_token"], count > 0, none)
 
     def _begin(self, *, paused: bool) -> bool:
         """Start a run with what is entered; False, with a sentence beside the input, where that cannot be."""
@@ -123,3 +125,10 @@ class Controls(QObject):
         start = at if at is not None else (last + 1 if by < 0 else -1)
         if last >= 0:
             self.select_token(min(last, max(0, start + by)))
+
+
+def _why_not_ready(session: Session) -> str:
+    """Why nothing can be run or stepped now."""
+    if session.is_loading:
+        return "a model is being loaded"
+    return "it runs already" if session.model is not None else "no model is loaded"

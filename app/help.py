@@ -1,47 +1,20 @@
-"""The keys, and what the program is."""
+"""What the program is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.forms import labelled
 from app.icons import app_icon
 from core.version import version
 
-COLUMNS = 2
-SEE_ALSO = (
-    ("Run the prompt being written", "Ctrl+Enter"),
-    ("Previous or next token, in a view", "← →"),
-    ("Layer above or below, in a view", "↑ ↓"),
-)
 ABOUT = (
     "<p>Runs SpecEE, early exit by speculation, on a real language model and shows why each token stopped where it "
     "did.</p><p>After Xu et al., <i>SpecEE: Accelerating Large Language Model Inference with Speculative Early "
     "Exiting</i>, ISCA 2025 (arXiv 2504.08850).</p><p>Apache License 2.0. Made with PyTorch, transformers, Qt for "
     "Python (LGPL) and pyqtgraph.</p>"
 )
-
-
-def keys_dialog(actions: Iterable[QAction], parent: QWidget) -> QDialog:
-    """Every action with its key."""
-    rows = [(a.text().replace("&", "").rstrip("…"), _keys(a)) for a in actions if not a.shortcut().isEmpty()]
-    dialog, column = _dialog("Keyboard shortcuts", parent)
-    grid = QGridLayout()
-    grid.setHorizontalSpacing(18)
-    grid.setVerticalSpacing(5)
-    everything = [*rows, *SEE_ALSO]
-    height = -(-len(everything) // COLUMNS)
-    for index, (text, key) in enumerate(everything):
-        side, row = divmod(index, height)
-        grid.addWidget(QLabel(text), row, 3 * side)
-        grid.addWidget(labelled(key, "muted"), row, 3 * side + 1)
-    grid.setColumnMinimumWidth(2, 24)
-    column.insertLayout(0, grid)
-    return dialog
 
 
 def about_dialog(parent: QWidget) -> QDialog:
@@ -75,7 +48,3 @@ def _dialog(title: str, parent: QWidget) -> tuple[QDialog, QVBoxLayout]:
     buttons.rejected.connect(dialog.reject)
     column.addWidget(buttons)
     return dialog, column
-
-
-def _keys(action: QAction) -> str:
-    return action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)

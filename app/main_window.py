@@ -13,9 +13,10 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QScrollArea
 
 from app import layout
-from app.actions import FILE, MODEL, RUN, SELECT, Actions
+from app.actions import FILE, MODEL, RUN, SELECT, Actions, explain
+from app.desk import Desk
 from app.forms import named
-from app.help import about_dialog, keys_dialog
+from app.help import about_dialog
 from app.icons import app_icon
 from app.menus import fill_menu_bar, fill_model_menu
 from app.panel import Panel
@@ -73,6 +74,7 @@ class MainWindow(QMainWindow):
         self.tools = ToolBar(self.commands, fill_model_menu(self, QMenu(self)), self)
         self.addToolBar(self.tools)
         fill_menu_bar(self)
+        self.desk = Desk(self)
         self._connect()
         self._await_session()
 
@@ -88,6 +90,7 @@ class MainWindow(QMainWindow):
     def recall(self) -> None:
         """Be as the window was left: its place, its panels, and what was entered. Sizes need the theme's fonts."""
         preferences, form = self.preferences, self.form
+        self.desk.recall()
         self._form_area.setMinimumWidth(form.minimumSizeHint().width())
         layout.restore(self, self.host, preferences)
         self.prompt.text.setPlainText(preferences.prompt)
@@ -114,8 +117,8 @@ class MainWindow(QMainWindow):
         self._show_title(path.name if path else "", self._names[1])
         self.setWindowModified(unsaved and path is not None)
         for action in self.commands.some(FILE):
-            action.setEnabled(not busy)
-        self.commands["save_session"].setEnabled(unsaved and not busy)
+            explain(action, not busy, "a session is being opened or saved")
+        explain(self.commands["save_session"], unsaved and not busy, "nothing is unsaved")
 
     def guard_closing(self) -> None:
         """From now on, ask through `close_asked` before the user's own closing; `close` itself still closes."""
@@ -172,7 +175,6 @@ class MainWindow(QMainWindow):
         commands = self.commands
         commands["quit"].triggered.connect(self._leave)
         commands["reset_layout"].triggered.connect(self.reset_layout)
-        commands["keys"].triggered.connect(self._show_keys)
         commands["about"].triggered.connect(self._show_about)
         for mode in ThemeMode:
             action = commands[f"theme_{mode.value}"]
@@ -187,7 +189,7 @@ class MainWindow(QMainWindow):
     def _await_session(self) -> None:
         """Look as while a model is loaded, which is what comes next, and offer nothing that needs a session."""
         for action in self.commands.some((*FILE, *RUN, *SELECT, *MODEL)):
-            action.setEnabled(action is self.commands["quit"])
+            explain(action, action is self.commands["quit"], "the window is still being made")
         self.prompt.set_runnable(False)
         self.show_model(None)
         self.status.show_state(RunState.LOADING)
@@ -208,10 +210,6 @@ class MainWindow(QMainWindow):
         mode = next(mode for mode in ThemeMode if self.commands[f"theme_{mode.value}"].isChecked())
         self.preferences.theme = mode
         self.theme_mode_changed.emit(mode)
-
-    @Slot()
-    def _show_keys(self) -> None:
-        keys_dialog(self.commands, self).open()
 
     @Slot()
     def _show_about(self) -> None:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from PySide6.QtCore import QByteArray, QSettings
 
 from app.form_values import FormValues
+from app.desk_settings import DeskSettings
 from app.model_form import LoadOptions
 from core.config import DEFAULT_MODEL, DType
 
@@ -38,6 +39,7 @@ class Preferences:
     def __init__(self, store: QSettings | None = None) -> None:
         self._store = store if store is not None else QSettings()
 
+        self.desk = DeskSettings(self._store)
     @property
     def theme(self) -> ThemeMode:
         return _member(ThemeMode, self._text("view/theme"), ThemeMode.SYSTEM)

@@ -1,0 +1,63 @@
+"""What the window offers as a program, whatever it shows: the palette and the keys of its actions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Slot
+
+from app.command_list import Command, commands_of
+from app.shortcut_keys import Keys
+
+if TYPE_CHECKING:
+    from app.main_window import MainWindow
+
+
+class Desk(QObject):
+    """Connects the actions that need no session. Dialogs are imported when they are asked for."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window, self._settings = window, window.preferences.desk
+        self.keys = Keys(window.commands)
+        window.commands["palette"].triggered.connect(self.show_palette)
+        window.commands["keys"].triggered.connect(self.show_keys)
+
+    def recall(self) -> None:
+        """Be as the user left it."""
+        self.keys.recall(self._settings.keys)
+
+    @property
+    def commands(self) -> list[Command]:
+        """Everything that the menus offer now."""
+        return commands_of(self._window.menuBar())
+
+    @Slot()
+    def show_palette(self) -> None:
+        """Offer every action by its name."""
+        from app.command_palette import CommandPalette
+
+        window = self._window
+        palette = CommandPalette(self.commands, self._settings.recent_commands, window.theme, window)
+        # Queued, so that the focus is back where it was: some actions mean the panel that has it.
+        palette.chosen.connect(self._trigger, Qt.ConnectionType.QueuedConnection)
+        palette.open()
+
+    @Slot()
+    def show_keys(self) -> None:
+        """Show every action's key, and let them be changed."""
+        from app.shortcut_sheet import ShortcutSheet
+
+        named = [command for command in self.commands if command.action.objectName()]
+        sheet = ShortcutSheet(named, self.keys, self._window)
+        sheet.changed.connect(self._remember_keys)
+        sheet.open()
+
+    @Slot(object)
+    def _trigger(self, command: Command) -> None:
+        self._settings.remember_command(command.key)
+        command.action.trigger()
+
+    @Slot()
+    def _remember_keys(self) -> None:
+        self._settings.keys = self.keys.chosen()

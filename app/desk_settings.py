@@ -1,0 +1,75 @@
+"""What the program remembers of keys, layouts and looks. Everything read back is checked, as in `app.settings`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QByteArray
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QSettings
+
+RECENT_COMMANDS = 12
+MOST_LAYOUTS = 24
+LONGEST_NAME = 40
+
+
+class DeskSettings:
+    """A typed face of one `QSettings`; a value that cannot be read is the default."""
+
+    def __init__(self, store: QSettings) -> None:
+        self._store = store
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """Keys that the user gave to actions, by the actions' names; unchecked beyond being text."""
+        return self._texts("keys/chosen")
+
+    @keys.setter
+    def keys(self, chosen: Mapping[str, str]) -> None:
+        self._store.setValue("keys/chosen", json.dumps(dict(chosen)))
+
+    @property
+    def recent_commands(self) -> list[str]:
+        """Keys of the commands triggered from the palette, newest first."""
+        found = self._json("palette/recent")
+        return [key for key in found if isinstance(key, str)] if isinstance(found, list) else []
+
+    def remember_command(self, key: str) -> None:
+        """Put a command first among the recent ones."""
+        others = [other for other in self.recent_commands if other != key]
+        self._store.setValue("palette/recent", json.dumps([key, *others][:RECENT_COMMANDS]))
+
+    @property
+    def layouts(self) -> dict[str, QByteArray]:
+        """The user's own layouts by name, in the order in which they were saved."""
+        found = {}
+        for name, text in self._texts("window/own-layouts").items():
+            try:
+                state = base64.b64decode(text, validate=True)
+            except binascii.Error:
+                continue
+            if 0 < len(name) <= LONGEST_NAME and state:
+                found[name] = QByteArray(state)
+        return found
+
+    @layouts.setter
+    def layouts(self, layouts: Mapping[str, QByteArray]) -> None:
+        coded = {name: base64.b64encode(state.data()).decode() for name, state in layouts.items()}
+        self._store.setValue("window/own-layouts", json.dumps(coded))
+
+    def _texts(self, key: str) -> dict[str, str]:
+        found = self._json(key)
+        pairs = found.items() if isinstance(found, dict) else ()
+        return {name: text for name, text in pairs if isinstance(text, str)}
+
+    def _json(self, key: str) -> object:
+        text = self._store.value(key, "")
+        try:
+            return json.loads(text) if isinstance(text, str) and text else None
+        except (ValueError, RecursionError):
+            return None
