@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TypeVar
 
 from PySide6.QtCore import QByteArray, QSettings
 
-from app.form_values import FormValues
 from app.desk_settings import DeskSettings
+from app.form_values import FormValues
 from app.model_form import LoadOptions
 from core.config import DEFAULT_MODEL, DType
 
@@ -38,8 +39,8 @@ class Preferences:
 
     def __init__(self, store: QSettings | None = None) -> None:
         self._store = store if store is not None else QSettings()
-
         self.desk = DeskSettings(self._store)
+
     @property
     def theme(self) -> ThemeMode:
         return _member(ThemeMode, self._text("view/theme"), ThemeMode.SYSTEM)
@@ -150,11 +151,21 @@ class Preferences:
         """Take a path that cannot be opened out of the recent sessions."""
         self._store.setValue("session/recent", json.dumps([name for name in self.recent_sessions if name != path]))
 
+    @property
+    def breakpoints(self) -> list[object]:
+        """What runs stop at, as `core.analysis.breakpoints.Breakpoint.to_json` gives it; unchecked."""
+        values = self._json("debug/breakpoints")
+        return values if isinstance(values, list) else []
+
+    @breakpoints.setter
+    def breakpoints(self, values: Sequence[object]) -> None:
+        self._store.setValue("debug/breakpoints", json.dumps(list(values)))
+
     def _json(self, key: str) -> object:
         """What was stored as JSON; None where that cannot be read."""
         try:
             return json.loads(self._text(key) or "null")
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
     def _text(self, key: str) -> str:
