@@ -30,9 +30,54 @@ TREE = Place(
     "tree", "Token tree", "panel-tree", "Ctrl+8", "The tree of the selected token’s pass, and its hyper-tokens"
 )
 WHY = Place("why", "Why", "panel-why", "Ctrl+7", "Why the selected token left where it did, in words")
+LAYERS = Place(
+    "layers",
+    "Layers",
+    "panel-layers",
+    "Ctrl+Alt+5",
+    "What each layer would have said of the selected token",
+    tool="layers:Layers",
+    behind="candidates",
+)
+WHAT_IF = Place(
+    "what_if",
+    "What if",
+    "panel-what-if",
+    "Ctrl+Alt+3",
+    "What other settings would have decided, without the model",
+    tool="what_if:WhatIf",
+    behind="why",
+)
+KV_MAP = Place(
+    "kv_map",
+    "K/V map",
+    "panel-kv",
+    "Ctrl+Alt+6",
+    "Which keys and values of each token are there",
+    tool="kv_map:KVMapTool",
+    behind="scheduler",
+)
+BREAKPOINTS = Place(
+    "breakpoints",
+    "Breakpoints",
+    "panel-breakpoints",
+    "Ctrl+Alt+1",
+    "What runs and searches stop at",
+    tool="breakpoints:Breakpoints",
+    behind="settings",
+)
+LEDGER = Place(
+    "ledger",
+    "Ledger",
+    "panel-ledger",
+    "Ctrl+Alt+4",
+    "What kept each token from leaving early: drafter, scheduler, predictor or gate",
+    tool="ledger:LedgerTool",
+    behind="why",
+)
 
 VIEWS = (TOKENS, EXITS, SCHEDULER, CURVES, TREE, WHY)
 """The panels that show the run."""
-TOOLS: tuple[Place, ...] = ()
+TOOLS: tuple[Place, ...] = (BREAKPOINTS, LAYERS, WHAT_IF, LEDGER, KV_MAP)
 """The panels that explain, search and compare."""
 PLACES = (PROMPT, SETTINGS, *VIEWS, *TOOLS)

@@ -1,0 +1,68 @@
+"""One long computation at a time, in a thread; of those asked for meanwhile only the newest is done."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.chore import Chore
+
+Work = Callable[[threading.Event], Any]
+"""Computes something; soon after the event is set nobody wants it any more."""
+
+
+class Newest(QObject):
+    """Does the newest request. An older one is called off, and its outcome dropped. Call `close` in the end."""
+
+    done = Signal(object, object)
+    """The key of the request and what it returned, or a `Failure` for what it raised."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._waiting: tuple[Any, Work] | None = None
+        self._key: Any = None
+        self._cancel = threading.Event()
+        self._chore: Chore | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being done or waits."""
+        return self._chore is not None
+
+    def ask(self, key: Any, work: Work) -> None:
+        """Do this in place of whatever is being done; `key` comes back with the outcome."""
+        self._cancel.set()
+        self._waiting = (key, work)
+        if self._chore is None:
+            self._begin()
+
+    def cancel(self) -> None:
+        """Want nothing any more."""
+        self._cancel.set()
+        self._waiting = None
+
+    def close(self) -> None:
+        """Want nothing any more, and wait for the thread."""
+        self.cancel()
+        if self._chore is not None:
+            self._chore.wait()
+
+    def _begin(self) -> None:
+        assert self._waiting is not None
+        self._key, work = self._waiting
+        self._waiting = None
+        cancel = self._cancel = threading.Event()
+        self._chore = Chore(lambda: work(cancel), self)
+        self._chore.over.connect(self._over)
+        self._chore.start()
+
+    @Slot(object)
+    def _over(self, outcome: Any) -> None:
+        self._chore = None
+        if self._waiting is not None:
+            self._begin()
+        elif not self._cancel.is_set():
+            self.done.emit(self._key, outcome)
