@@ -14,6 +14,7 @@ from core.config import Head, Lens
 LACKING = {
     "lens": "These parts hold no exit lens; `specee-viewer train --stage lens` makes one.",
     "slim": "These parts hold no low-rank head; `specee-viewer train --stage head` makes one.",
+    "trimmed": "These parts hold no trimmed head; `specee-viewer train --stage head` makes one.",
 }
 
 
@@ -27,7 +28,7 @@ class CheckForm(QWidget):
         self._rows = Rows()
         self._reasons: Mapping[str, str] = {}
         """Why a piece cannot be chosen."""
-        self._uses = {"lens", "slim"}
+        self._uses = {"lens", "slim", "trimmed"}
         """The pieces that the shown inputs could choose."""
         self.lens = combo(LENSES, "Lens", "How the head sees a layer's state before the last layer")
         self.gate = NumberSpin(
@@ -61,8 +62,9 @@ class CheckForm(QWidget):
     def set_pieces(self, pieces: Collection[str], problems: Mapping[str, str]) -> None:
         """Fit the choices to trained parts that have these pieces; `problems` tells what is wrong with a piece."""
         self._reasons = {name: problems.get(name, why) for name, why in LACKING.items() if name not in pieces}
-        for box, piece in ((self.lens, "lens"), (self.check, "slim"), (self.draft_head, "slim")):
-            enable_row(box, box.count() - 1, piece in pieces)
+        rows = ((self.lens, 1, "lens"), (self.check, 1, "slim"), (self.draft_head, 1, "slim"))
+        for box, row, piece in (*rows, (self.draft_head, 2, "trimmed")):
+            enable_row(box, row, piece in pieces)
         self._show()
 
     def show_inputs(self, *, lens: bool, checks: bool) -> None:
@@ -70,7 +72,7 @@ class CheckForm(QWidget):
         self._rows.show_row(self.lens, lens)
         for field in (self.gate, self.check, self.draft_head):
             self._rows.show_row(field, checks)
-        self._uses = {"lens"} | ({"slim"} if checks else set())
+        self._uses = {"lens"} | ({"slim", "trimmed"} if checks else set())
         self._show()
 
     def summary(self) -> str:
@@ -80,7 +82,7 @@ class CheckForm(QWidget):
         if "slim" in self._uses:
             told += [f"gate {self.gate.text()}"] if gate else []
             told += ["shortlist"] if check is Head.SLIM else []
-            told += ["slim drafts"] if draft_head is Head.SLIM else []
+            told += [f"{draft_head.value} drafts"] if draft_head is not Head.FULL else []
         return ", ".join(told)
 
     def _lay_out(self) -> None:
@@ -95,7 +97,10 @@ class CheckForm(QWidget):
         column.addWidget(self.note)
 
     def _show(self) -> None:
-        told = [why for piece, why in self._reasons.items() if piece in self._uses]
+        reasons = {piece: why for piece, why in self._reasons.items() if piece in self._uses}
+        if "slim" in reasons:
+            reasons.pop("trimmed", None)  # the same stage makes both: one sentence is enough
+        told = list(reasons.values())
         if told:
             self.note.show_remark(" ".join(told))
         else:

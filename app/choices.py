@@ -56,6 +56,7 @@ CHECKS = (
 DRAFT_HEADS = (
     Choice(Head.FULL, "full head", "The target's own LM head"),
     Choice(Head.SLIM, "low-rank head", "W_up·W_down, several times cheaper (SlimSpec)"),
+    Choice(Head.TRIMMED, "trimmed head", "The target's own head over its most used tokens only (VocabTrim)"),
 )
 
 TREE_SHAPES = (

@@ -38,7 +38,11 @@ class Point:
     @property
     def pieces(self) -> frozenset[str]:
         """The fields of `TrainedParts` that it needs beside drafter and predictors."""
-        wants = {"lens": self.lens is Lens.TUNED, "slim": Head.SLIM in (self.check, self.draft_head)}
+        wants = {
+            "lens": self.lens is Lens.TUNED,
+            "slim": Head.SLIM in (self.check, self.draft_head),
+            "trimmed": self.draft_head is Head.TRIMMED,
+        }
         return frozenset(name for name, wanted in wants.items() if wanted)
 
     def values(self) -> dict[str, Any]:

@@ -98,6 +98,8 @@ class Head(StrEnum):
     SLIM = "slim"
     """The low-rank head W_up·W_down of SlimSpec: alone for drafting; for verification it makes a shortlist of 64
     tokens, whose exact logits decide."""
+    TRIMMED = "trimmed"
+    """The full head over its most used tokens only (VocabTrim), for drafting."""
 
 
 class Mapping(StrEnum):
@@ -280,6 +282,10 @@ class RunSettings:
         _require(
             not self.tree.on or self.sampling.temperature == 0,
             "Token trees are defined for greedy decoding only; set the temperature to 0, or turn the tree off.",
+        )
+        _require(
+            self.check is not Head.TRIMMED,
+            "An exit cannot be checked by the trimmed head, which lacks tokens; check with the full or the slim one.",
         )
         _require(
             self.check is Head.FULL or self.sampling.temperature == 0,

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core.config import Head, Lens, RunSettings
 from core.context import Context
-from core.drafting.head import Logits
+from core.drafting.guesses import Guesser
 from core.drafting.taps import with_taps
 from core.exits.lens import Readout
 from core.exits.parts import TrainedParts
@@ -87,9 +87,8 @@ class RunState:
             gate=self.settings.gate,
             slim=slim if self.settings.check is Head.SLIM else None,
         )
-        drafts_slim = slim is not None and self.settings.draft_head is Head.SLIM
-        self.draft_logits: Logits = slim.logits if slim and drafts_slim else self.decoder.logits
-        """The LM head that turns the drafter's states into candidates."""
+        self.guesser: Guesser | None = parts.guesser(self.decoder, self.settings.draft_head) if parts else None
+        """Turns the drafter's states into candidates."""
         self.watch = Stopwatch(clock)
         self.taps: Sequence[int] = ()
         """Lower layers whose states the run's drafter sees too."""

@@ -37,7 +37,7 @@ class SinglePass:
         self._state, self._policy = state, policy
         self._decoder, self._context, self._watch = state.decoder, state.context, state.watch
         parts, capacity = state.parts, state.context.cache.capacity
-        self._drafter = ChainDrafter(parts.drafter, capacity, state.draft_logits) if parts and policy.drafts else None
+        self._drafter = ChainDrafter(parts.drafter, capacity, state.guesser) if parts and policy.drafts else None
         state.taps = parts.drafter.taps if parts and policy.drafts else ()
 
     def feed(self, ids: Tensor, states: Tensor) -> None:

@@ -229,7 +229,9 @@ def make_tree_pass(state: RunState, growth: Growth) -> TreePass:
     """The pass that the run's settings ask for; the engine has checked that the parts are there."""
     parts, settings = state.parts, state.settings
     assert parts is not None, "the engine checks for a drafter"
-    drafter = TreeDrafter(parts.drafter, growth, state.draft_logits, state.context.capacity)
+    drafter = TreeDrafter(
+        parts.drafter, growth, parts.guesser(state.decoder, state.settings.draft_head), state.context.capacity
+    )
     state.taps = parts.drafter.taps
     if not settings.policy.needs_parts:
         return TreePass(state, drafter, None)

@@ -11,6 +11,7 @@ from core.engine import Engine
 from core.exits.lens import ExitLens
 from core.model.loading import LoadedModel
 from core.model.slim_head import SlimHead
+from core.model.trimmed_head import TrimmedHead
 
 
 def noise(*shape: int, seed: int = 0, scale: float = 0.1) -> Tensor:
@@ -48,8 +49,16 @@ def whole_slim(model: LoadedModel) -> SlimHead:
     return SlimHead(torch.eye(weight.shape[1]), weight)
 
 
-def with_pieces(engine: Engine, *, lens: ExitLens | None = None, slim: SlimHead | None = None) -> Engine:
+def trimmed(model: LoadedModel, count: int | None = None) -> TrimmedHead:
+    """The head over `count` tokens in some order; over all where it is None."""
+    order = torch.randperm(model.config.vocabulary, generator=torch.Generator().manual_seed(1))
+    return TrimmedHead.from_state(model.decoder, {"tokens": order[:count].to(torch.int32)})
+
+
+def with_pieces(
+    engine: Engine, *, lens: ExitLens | None = None, slim: SlimHead | None = None, trimmed: TrimmedHead | None = None
+) -> Engine:
     """The same engine with these; the lens has the predictors of the plain states."""
     assert engine.parts is not None, "pieces belong to trained parts"
     bank = engine.parts.predictors if lens else None
-    return Engine(engine.model, replace(engine.parts, lens=lens, lens_predictors=bank, slim=slim))
+    return Engine(engine.model, replace(engine.parts, lens=lens, lens_predictors=bank, slim=slim, trimmed=trimmed))

@@ -100,14 +100,15 @@ def add_point(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_heads(parser: argparse.ArgumentParser) -> None:
-    for flag, what, text in (
-        ("--check", "check", "what checks an exit: the full LM head, or exact logits on the low-rank head's best 64"),
-        ("--draft-head", "draft head", "the LM head that the drafter proposes through, the full or the low-rank one"),
+    exact, drafting = "the full LM head, or exact logits on the low-rank head's best 64", "full, low-rank or trimmed"
+    for flag, what, heads, text in (
+        ("--check", "check", (Head.FULL, Head.SLIM), f"what checks an exit: {exact}"),
+        ("--draft-head", "draft head", tuple(Head), f"the LM head that the drafter proposes through: {drafting}"),
     ):
         parser.add_argument(
             flag,
-            type=options.one_of(what, Head),
-            metavar=options.braces(Head),
+            type=options.one_of(what, heads),
+            metavar=options.braces(heads),
             help=f"{text} (default: the profile's)",
         )
 

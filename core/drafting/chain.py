@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from core.drafting.head import Draft, DraftHead, Logits
+from core.drafting.guesses import Guesser
+from core.drafting.head import Draft, DraftHead
 
 
 class ChainDrafter:
     """A draft head and how far along the context it is."""
 
-    def __init__(self, head: DraftHead, capacity: int, logits: Logits | None = None) -> None:
-        """`logits` is the LM head that proposes; the target's own where it is None."""
-        self._head, self._logits = head, logits
+    def __init__(self, head: DraftHead, capacity: int, guesser: Guesser | None = None) -> None:
+        """`guesser` proposes; the target's own LM head where it is None."""
+        self._head, self._guesser = head, guesser or Guesser(head.decoder.logits)
         self._cache = head.new_cache(capacity)
         self._length = 0
 
@@ -32,4 +33,6 @@ class ChainDrafter:
         """The k speculative tokens that follow the token ids [1], whose predecessor left the feature [d]."""
         predicted = self.feed(ids, feature[None])
         assert predicted is not None, "one token was fed"
-        return self._head.propose(predicted, k, self._logits)
+        logits = self._guesser.logits(predicted[None])
+        ids, probabilities = self._guesser.likeliest(logits, k)
+        return Draft(ids[0], probabilities[0])

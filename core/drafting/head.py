@@ -23,9 +23,6 @@ from core.model.config import ModelConfig
 from core.model.decoder import Decoder, LayerWeights, run_layer
 from core.model.kv_cache import KVCache, Rows
 
-Logits = Callable[[Tensor], Tensor]
-"""An LM head: normed states or predicted features [n, d] to logits [n, V]."""
-
 TAPS = "taps.weight"
 """Name of the weight that mixes taps and feature; a head that has it has taps."""
 
@@ -93,12 +90,6 @@ class DraftHead:
     def combine(self, embedded: Tensor, features: Tensor) -> Tensor:
         """fc over embeddings and features, [..., d] each to [..., d]."""
         return F.linear(torch.cat([self.decoder.home(embedded), features], -1), self.fc, self.fc_bias)
-
-    def propose(self, predicted: Tensor, k: int, head: Logits | None = None) -> Draft:
-        """The k best tokens after a predicted feature f̂ [d], by the target's LM head where no other is given."""
-        logits = (head or self.decoder.logits)(predicted[None])[0].float()
-        top = logits.topk(k)
-        return Draft(top.indices, (top.values - logits.logsumexp(-1)).exp())
 
     def forward_batch(self, embedded: Tensor, states: Tensor) -> Tensor:
         """Whole sequences at once, embeddings [b, n, d] and states [b, n, (t + 1) d] to f̂ [b, n, d]."""

@@ -7,7 +7,7 @@ the tokens that the target accepts are fed again with their true features.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +16,9 @@ from torch import Tensor
 
 from core.config import CANDIDATES
 from core.drafting.growth import Growth, Pool
-from core.drafting.guesses import likeliest, probability
+from core.drafting.guesses import Guesser
 from core.drafting.head import DraftHead
 from core.model.kv_cache import Branches
-from core.sampling import normaliser
 from core.trace.events import BoolArray, FloatArray, IntArray
 
 
@@ -48,9 +47,9 @@ class DraftTree:
 class TreeDrafter:
     """A draft head and how far along the context it is; grows trees from there."""
 
-    def __init__(self, head: DraftHead, growth: Growth, logits: Callable[[Tensor], Tensor], capacity: int) -> None:
-        """`logits` is the LM head, f̂ [n, d] to [n, V]; `capacity` is how long the context may become."""
-        self.head, self.growth, self.logits = head, growth, logits
+    def __init__(self, head: DraftHead, growth: Growth, guesser: Guesser, capacity: int) -> None:
+        """`guesser` takes f̂ to tokens; `capacity` is how long the context may become."""
+        self.head, self.growth, self.guesser = head, growth, guesser
         self.room = 1 + growth.drafted + growth.depth
         """Nodes that a tree may have while it grows, a found continuation and the root included."""
         self.cache = head.new_cache(capacity + self.room)
@@ -110,14 +109,14 @@ class _Sapling:
             self._run(nodes)
         else:
             self._states[0] = self._drafter.root
-        pool, width = self._pool, max(CANDIDATES, self._growth.width)
-        logits = self._drafter.logits(self._states[self._place[nodes]]).float()
-        ids, probabilities = likeliest(logits, min(width, logits.shape[-1]))
+        pool, guesser, width = self._pool, self._drafter.guesser, max(CANDIDATES, self._growth.width)
+        logits = guesser.logits(self._states[self._place[nodes]])
+        ids, probabilities = guesser.likeliest(logits, width)
         pool.guess(nodes, ids.cpu().numpy(), probabilities.cpu().numpy())
         level = pool.depths[self._chain]
         if level < len(self._found) and self._chain in nodes:
             row = logits[int(np.flatnonzero(nodes == self._chain)[0])]
-            self._chain_guess = float(probability(row[self._found[level]], normaliser(row[None], row.max()))[0, 0])
+            self._chain_guess = guesser.probability(row, self._found[level])
 
     def _run(self, nodes: IntArray) -> None:
         """The drafter's layer over these nodes."""

@@ -1,8 +1,8 @@
 """Trained parts: what makes one particular model exit early.
 
 One folder: `parts.json` (model's fingerprint, offline ranking, how it was trained and how good it is),
-`drafter.safetensors`, `predictors.safetensors`, and perhaps `slim.safetensors`, `lens.safetensors` with
-`predictors-lens.safetensors`, and `adainfer.safetensors`. Nothing in it can run code.
+`drafter.safetensors`, `predictors.safetensors`, and perhaps `slim.safetensors`, `trimmed.safetensors`,
+`lens.safetensors` with `predictors-lens.safetensors`, and `adainfer.safetensors`. Nothing in it can run code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from core.config import CANDIDATES, Lens
+from core.config import CANDIDATES, Head, Lens
 from core.errors import UserError
 from core.exits.adainfer import AdaInferParts
 from core.exits.predictors import PredictorBank
@@ -27,10 +27,13 @@ from core.trace.events import IntArray, ModelInfo
 if TYPE_CHECKING:
     import torch
 
+    from core.drafting.guesses import Guesser
     from core.drafting.head import DraftHead
     from core.exits.lens import ExitLens
+    from core.model.decoder import Decoder
     from core.model.loading import LoadedModel
     from core.model.slim_head import SlimHead
+    from core.model.trimmed_head import TrimmedHead
 
 T = TypeVar("T")
 
@@ -38,10 +41,11 @@ CARD = "parts.json"
 DRAFTER = "drafter.safetensors"
 PREDICTORS = "predictors.safetensors"
 SLIM = "slim.safetensors"
+TRIMMED = "trimmed.safetensors"
 LENS = "lens.safetensors"
 LENS_PREDICTORS = "predictors-lens.safetensors"
 ADAINFER = "adainfer.safetensors"
-FILES = (DRAFTER, PREDICTORS, SLIM, LENS, LENS_PREDICTORS, ADAINFER)
+FILES = (DRAFTER, PREDICTORS, SLIM, TRIMMED, LENS, LENS_PREDICTORS, ADAINFER)
 FORMAT = 1
 SHIPPED = Path(__file__).parents[2] / "resources" / "parts"
 """Parts that come with the program, one folder a model."""
@@ -66,13 +70,15 @@ class TrainedParts:
     lens: ExitLens | None = None
     lens_predictors: PredictorBank | None = None
     """Predictors for what the head sees through the lens; there where the lens is."""
+    trimmed: TrimmedHead | None = None
+    """The LM head over its most used tokens, to draft through."""
     problems: Mapping[str, str] = field(default_factory=dict)
     """Why classifiers, head or lens are not there although their file is: a sentence by the field's name."""
 
     @property
     def pieces(self) -> frozenset[str]:
         """Which of classifiers, head and lens are there, by their fields' names."""
-        return frozenset(name for name in ("adainfer", "slim", "lens") if getattr(self, name) is not None)
+        return frozenset(name for name in ("adainfer", "slim", "lens", "trimmed") if getattr(self, name) is not None)
 
     def predictors_for(self, lens: Lens) -> PredictorBank:
         """The predictors that were trained for what a run with this lens looks at."""
@@ -80,6 +86,16 @@ class TrainedParts:
             return self.predictors
         assert self.lens_predictors is not None, "`check_parts` has refused parts without a lens"
         return self.lens_predictors
+
+    def guesser(self, decoder: Decoder, head: Head) -> Guesser:
+        """What drafts through one of the heads; `check_parts` has refused one that is not there."""
+        from core.drafting.guesses import Guesser
+
+        if head is Head.SLIM and self.slim is not None:
+            return Guesser(self.slim.logits)
+        if head is Head.TRIMMED and self.trimmed is not None:
+            return Guesser(self.trimmed.logits, self.trimmed.tokens)
+        return Guesser(decoder.logits)
 
 
 def find_parts(info: ModelInfo, folder: Path | None = None) -> Path | None:
@@ -136,6 +152,7 @@ def _read_optional(folder: Path, model: LoadedModel) -> dict[str, Any]:
     """The fields of `TrainedParts` that may be absent."""
     from core.exits.lens import ExitLens
     from core.model.slim_head import SlimHead
+    from core.model.trimmed_head import TrimmedHead
 
     problems: dict[str, str] = {}
 
@@ -155,6 +172,7 @@ def _read_optional(folder: Path, model: LoadedModel) -> dict[str, Any]:
     return {
         "adainfer": read("adainfer", ADAINFER, lambda path: _read_adainfer(path, model.config.depth)),
         "slim": read("slim", SLIM, lambda path: SlimHead.from_state(model.decoder, _read_finite(path))),
+        "trimmed": read("trimmed", TRIMMED, lambda path: TrimmedHead.from_state(model.decoder, _read_tensors(path))),
         "lens": lens,
         "lens_predictors": bank,
         "problems": problems,
@@ -188,7 +206,7 @@ def _states(parts: TrainedParts, dtype: torch.dtype | None) -> dict[str, dict[st
     """What each file holds."""
     import torch
 
-    weights = {DRAFTER: parts.drafter, SLIM: parts.slim, LENS: parts.lens}
+    weights = {DRAFTER: parts.drafter, SLIM: parts.slim, TRIMMED: parts.trimmed, LENS: parts.lens}
     arrays = {PREDICTORS: parts.predictors, LENS_PREDICTORS: parts.lens_predictors, ADAINFER: parts.adainfer}
     found = {
         file: {name: _plain(weight, dtype) for name, weight in part.state().items()}
@@ -234,7 +252,8 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _plain(weight: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
-    return weight.detach().to("cpu", dtype or weight.dtype, copy=True).contiguous()
+    wanted = dtype if dtype is not None and weight.is_floating_point() else weight.dtype
+    return weight.detach().to("cpu", wanted, copy=True).contiguous()
 
 
 @contextlib.contextmanager
@@ -292,6 +311,14 @@ def _read_card(folder: Path) -> dict[str, Any]:
 
 def _read_finite(path: Path) -> dict[str, torch.Tensor]:
     import torch
+
+    state = _read_tensors(path)
+    if not all(torch.is_floating_point(one) and bool(torch.isfinite(one).all()) for one in state.values()):
+        raise _damaged(path)
+    return state
+
+
+def _read_tensors(path: Path) -> dict[str, torch.Tensor]:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -299,8 +326,6 @@ def _read_finite(path: Path) -> dict[str, torch.Tensor]:
         state: dict[str, torch.Tensor] = load_file(path)
     except (SafetensorError, OSError) as error:
         raise _damaged(path) from error
-    if not all(torch.is_floating_point(one) and bool(torch.isfinite(one).all()) for one in state.values()):
-        raise _damaged(path)
     return state
 
 

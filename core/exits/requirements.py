@@ -30,6 +30,7 @@ _ADAINFER = Piece("adainfer", "classifiers", "them", "adainfer", "the dense poli
 _LENS = Piece("lens", "an exit lens", "it", "lens", "the lens identity", "The tuned lens")
 _CHECK = Piece("slim", "a low-rank head", "it", "head", "the full head", "The shortlist check")
 _DRAFT = Piece("slim", "a low-rank head", "it", "head", "the full head", "Drafting through the low-rank head")
+_TRIMMED = Piece("trimmed", "a trimmed head", "it", "head", "the full head", "Drafting through the trimmed head")
 
 _TREE = Piece("drafter", "a drafter", "it", "drafter", "decoding without a tree", "Decoding token trees")
 
@@ -42,6 +43,7 @@ def needed_pieces(settings: RunSettings) -> list[Piece]:
         (_LENS, settings.lens is Lens.TUNED),
         (_CHECK, settings.check is Head.SLIM),
         (_DRAFT, settings.draft_head is Head.SLIM),
+        (_TRIMMED, settings.draft_head is Head.TRIMMED),
     )
     return [piece for piece, needed in needs if needed]
 

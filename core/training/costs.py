@@ -17,6 +17,7 @@ from core.exits.verification import exact_logits
 from core.model.decoder import Decoder
 from core.model.kv_cache import KVCache
 from core.model.slim_head import SlimHead
+from core.model.trimmed_head import TrimmedHead
 from core.training.chains import DEPTH
 
 ROUNDS = 12
@@ -31,7 +32,7 @@ class HeadTimes:
     full: float
     """One product with the whole LM head."""
     slim: float
-    """The same through the low-rank one."""
+    """The same through the cheaper one."""
     draft_layers: float
     """The drafter's own layers for one token."""
     target: float
@@ -39,7 +40,7 @@ class HeadTimes:
 
     @property
     def nu(self) -> float:
-        """ν, the low-rank head's time over the full one's."""
+        """ν, the cheaper head's time over the full one's."""
         return self.slim / self.full
 
     @property
@@ -54,8 +55,8 @@ class HeadTimes:
 
 
 @torch.inference_mode()
-def head_times(head: DraftHead, slim: SlimHead, rounds: int = ROUNDS) -> HeadTimes:
-    """Measured now."""
+def head_times(head: DraftHead, slim: SlimHead | TrimmedHead, rounds: int = ROUNDS) -> HeadTimes:
+    """Measured now; `slim` is the cheaper head."""
     decoder, hidden = head.decoder, head.decoder.config.hidden
     state, chain = torch.randn(1, hidden).to(decoder.dtype), min(DEPTH + 1, decoder.config.context)
     context = min(CONTEXT, decoder.config.context - chain)

@@ -30,7 +30,7 @@ from core.training.options import Stage, TrainOptions, workplace
 from core.training.predictor_stage import Ground, load_predictors, train_predictors, tune_views
 from core.training.profile import curve, offline_tradeoff, predictor_share, profile_exits, profiled_at, rank_layers
 from core.training.prompts import Prompt, read_prompts
-from core.training.slim_stage import has_slim, load_slim, slim_facts, train_slim
+from core.training.slim_stage import has_slim, load_slim, load_trimmed, slim_facts, train_slim
 from core.training.tune_stage import tune, tune_facts
 from core.training.workspace import Workspace
 
@@ -147,6 +147,7 @@ class _Training:
             load_slim(decoder, work) if has_slim(work) else None,
             load_lens(decoder, work) if Lens.TUNED in predictors.banks else None,
             predictors.banks.get(Lens.TUNED),
+            load_trimmed(decoder, work),
         )
 
     def _card(self, profile: Mapping[str, Any], adainfer: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 The rank is chosen among a few heads that were trained briefly, by the ratio of speeds that acceptance on tune prompts
 and times measured on this machine give (`core.training.slim`). Beside it stands the other way to make a head cheap,
-dropping rare tokens (VocabTrim), at equal cost.
+dropping rare tokens (VocabTrim): at equal cost, and as a trimmed head whose size is chosen likewise.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from core.drafting.head import DraftHead
 from core.errors import UserError
 from core.model.decoder import Decoder
 from core.model.slim_head import SHORTLIST, SlimHead
+from core.model.trimmed_head import LEAST, TrimmedHead
 from core.progress import Progress, Report, check
 from core.training.chains import DEPTH, Chains, read_chains
 from core.training.costs import HeadTimes, head_times
@@ -49,6 +50,11 @@ def ranks(hidden: int) -> list[int]:
     return sorted({max(1, hidden // part) for part in (32, 16, 8, 4)})
 
 
+def trims(vocabulary: int) -> list[int]:
+    """How many tokens a trimmed head may keep."""
+    return sorted({max(LEAST, vocabulary // part) for part in (32, 16, 8, 4) if vocabulary >= LEAST} or {vocabulary})
+
+
 def train_slim(
     head: DraftHead,
     answers: Answers,
@@ -77,6 +83,13 @@ def load_slim(decoder: Decoder, work: Workspace) -> SlimHead:
     if not has_slim(work):
         raise UserError("No low-rank head has been trained here yet; run the stages data, drafter and head first.")
     return SlimHead.from_state(decoder, work.load_tensors(Stage.HEAD, "slim.safetensors"))
+
+
+def load_trimmed(decoder: Decoder, work: Workspace) -> TrimmedHead | None:
+    """The head whose tokens an earlier stage chose; None where it ran before there were any."""
+    if not work.path(Stage.HEAD, "trimmed.safetensors").is_file():
+        return None
+    return TrimmedHead.from_state(decoder, work.load_tensors(Stage.HEAD, "trimmed.safetensors"))
 
 
 def has_slim(work: Workspace) -> bool:
@@ -144,7 +157,9 @@ class _Slim:
         slim, steps = self._trained(rank, STEPS, timer)
         self._work.save_tensors(Stage.HEAD, "slim.safetensors", {k: one.half() for k, one in slim.state().items()})
         rounded = SlimHead.from_state(self._decoder, {name: one.half().float() for name, one in slim.state().items()})
-        self._work.save_json(Stage.HEAD, "facts.json", self._facts(rounded, steps, sweep))
+        trimmed, sizes = self._trim()
+        self._work.save_tensors(Stage.HEAD, "trimmed.safetensors", trimmed.state())
+        self._work.save_json(Stage.HEAD, "facts.json", self._facts(rounded, steps, sweep) | {"trimming": sizes})
 
     def _sweep(self, seconds: float) -> list[dict[str, Any]]:
         """Each rank, trained briefly; what an interrupted run has found is taken over."""
@@ -181,7 +196,7 @@ class _Slim:
         state = training.weights()
         return SlimHead(state["down"], state["up"]), done
 
-    def _times(self, slim: SlimHead) -> dict[str, float]:
+    def _times(self, slim: SlimHead | TrimmedHead) -> dict[str, float]:
         times: HeadTimes = head_times(self._head, slim)
         return {"nu": round(times.nu, 4), "kappa": round(times.kappa, 4)}
 
@@ -209,14 +224,30 @@ class _Slim:
         """VocabTrim at equal cost: the most used tokens only."""
         config = self._decoder.config
         count = min(config.vocabulary, rank * (config.hidden + config.vocabulary) // config.hidden)
-        kept = self._mass.argsort(descending=True)[:count]
+        kept = self._mass.argsort(descending=True)[:count].to(torch.int32)
+        head = TrimmedHead.from_state(self._decoder, {"tokens": kept})
+        return {"tokens": count, **self._judge.figures(self._spread(head), self._judge.test)}
+
+    def _trim(self) -> tuple[TrimmedHead, list[dict[str, Any]]]:
+        """The most used tokens, as many as should decode fastest, with what each number of them would do."""
+        order, rows = self._mass.argsort(descending=True).to(torch.int32), []
+        for count in trims(len(self._full)):
+            head = TrimmedHead.from_state(self._decoder, {"tokens": order[:count]})
+            rows.append({"tokens": count, **self._judge.figures(self._spread(head), self._judge.tune)})
+            rows[-1] |= self._times(head)
+            rows[-1] |= _verdict(rows[-1])
+        count = max(rows, key=lambda one: one["speed_ratio"])["tokens"]
+        return TrimmedHead.from_state(self._decoder, {"tokens": order[:count]}), rows
+
+    def _spread(self, head: TrimmedHead) -> Callable[[Tensor], Tensor]:
+        """The head's logits over the whole vocabulary."""
 
         def logits(rows: Tensor) -> Tensor:
-            found = torch.full((len(rows), config.vocabulary), -torch.inf)
-            found[:, kept] = rows @ self._full[kept].T
+            found = torch.full((len(rows), len(self._full)), -torch.inf)
+            found[:, head.tokens] = rows @ self._full[head.tokens].T
             return found
 
-        return {"tokens": count, **self._judge.figures(logits, self._judge.test)}
+        return logits
 
     def _chains(self, use: Use) -> Chains:
         keys = self._answers.greedy_of(use)

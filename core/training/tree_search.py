@@ -17,7 +17,6 @@ from core.analysis.tree_shapes import Costs, Recorded, Shape, fastest_first, rec
 from core.config import Head, KVPolicy, Policy, RunSettings, TreeSettings
 from core.context import Context, Fan
 from core.drafting.growth import growth_of
-from core.drafting.head import Logits
 from core.drafting.tree import TreeDrafter, ancestry
 from core.engine import Engine, RunRequest
 from core.errors import UserError
@@ -66,8 +65,7 @@ class _Timer:
         parts = engine.parts
         assert parts is not None, "`record` has refused a model without parts"
         self._decoder, self._drafter, self._clock = engine.model.decoder, parts.drafter, clock
-        slim = parts.slim if head is Head.SLIM else None
-        self._logits: Logits = slim.logits if slim else self._decoder.logits
+        self._guesser = parts.guesser(self._decoder, head)
         vocabulary = self._decoder.config.vocabulary
         self._ids = torch.arange(1, 1 + CONTEXT, device=self._decoder.device) * 97 % vocabulary
 
@@ -111,7 +109,7 @@ class _Timer:
     def _grow(self, depth: int, expand: int) -> float:
         config = self._decoder.config
         tree = TreeSettings("dynamic", nodes=depth * expand, depth=depth, expand=expand)
-        drafter = TreeDrafter(self._drafter, growth_of(tree, config), self._logits, CONTEXT + REPEATS + 1)
+        drafter = TreeDrafter(self._drafter, growth_of(tree, config), self._guesser, CONTEXT + REPEATS + 1)
         width = (len(self._drafter.taps) + 1) * config.hidden
         states = torch.zeros(CONTEXT, width, dtype=self._decoder.dtype, device=self._decoder.place.head)
         drafter.feed(self._ids, states)

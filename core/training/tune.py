@@ -113,18 +113,23 @@ def frontier_of(points: Sequence[Point]) -> list[Point]:
 
 def candidates(found: Found, parts: TrainedParts, prices: Prices) -> list[Candidate]:
     """What real runs try: dense and the paper first, then the cheapest settings, and one that leaves early."""
-    layers = parts.predictors.layers
+    layers, cheapest = parts.predictors.layers, Head.SLIM if parts.trimmed is None else Head.TRIMMED
+    drafting = {Head.FULL: Head.FULL, Head.SLIM: cheapest}
     paper = fitted(RunSettings(policy=Policy.SPECEE_T1T2), layers)
     listed = {RunSettings(policy=Policy.DENSE): "dense", paper: "paper"}
     for head in (Head.FULL, Head.SLIM)[: 1 + (parts.slim is not None)]:
         for floor in FLOORS[head]:
             chosen = best(found, floor, partial(_price, prices, head))
             if chosen is not None:
-                listed.setdefault(_settings(*chosen, layers, head), _name(f"cheapest above {floor:.1%}", head))
+                listed.setdefault(
+                    _settings(*chosen, layers, head, drafting[head]), _name(f"cheapest above {floor:.1%}", head)
+                )
     earliest = best(found, EARLIEST, _exit_layer)
     if earliest is not None:
         head = Head.FULL if parts.slim is None else Head.SLIM
-        listed.setdefault(_settings(*earliest, layers, head), _name(f"earliest above {EARLIEST:.1%}", head))
+        listed.setdefault(
+            _settings(*earliest, layers, head, drafting[head]), _name(f"earliest above {EARLIEST:.1%}", head)
+        )
     return [Candidate(name, settings) for settings, name in listed.items()]
 
 
@@ -146,21 +151,21 @@ def fitted(settings: RunSettings, layers: int) -> RunSettings:
     return replace(settings, scheduler=smaller)
 
 
-def _settings(lens: Lens, point: Point, layers: int, head: Head) -> RunSettings:
+def _settings(lens: Lens, point: Point, layers: int, head: Head, draft_head: Head) -> RunSettings:
     chosen = RunSettings(
         policy=Policy.SPECEE_T1T2,
         threshold=point.threshold,
         gate=point.gate,
         lens=lens,
         check=head,
-        draft_head=head,
+        draft_head=draft_head,
         scheduler=SchedulerSettings(offline_layers=point.offline_layers or 0),
     )
     return fitted(chosen, layers)
 
 
 def _name(words: str, head: Head) -> str:
-    return f"{words}, low-rank heads" if head is Head.SLIM else words
+    return f"{words}, cheap heads" if head is Head.SLIM else words
 
 
 def measure(

@@ -110,7 +110,7 @@ def test_that_without_parts_the_policy_is_dense() -> None:
     [
         (("--lens", "rosy"), r"The lens is 'rosy'; choose identity or tuned\."),
         (("--check", "half"), r"The check is 'half'; choose full or slim\."),
-        (("--draft-head", ""), r"The draft head is ''; choose full or slim\."),
+        (("--draft-head", ""), r"The draft head is ''; choose full, slim or trimmed\."),
         (("--gate", "much"), r"The margin gate is 'much'; it must be a number\."),
         (("--gate", "1.5"), r"The margin gate is 1\.5; it must be between 0 \(off\) and 1\."),
         (("--gate", "nan"), "The margin gate is nan"),

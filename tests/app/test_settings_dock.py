@@ -34,7 +34,7 @@ from tests.app.test_form_values import FULL
 FACTS = ModelFacts("fake", depth=12, context=256, has_parts=True, parts="for this model")
 BARE = ModelFacts("fake", depth=12, context=256, has_parts=False, parts_problem="Train it with `specee-viewer train`.")
 MEASURED = replace(FACTS, card=card(), pieces=frozenset({"adainfer"}))
-WHOLE = replace(MEASURED, pieces=frozenset({"adainfer", "lens", "slim"}))
+WHOLE = replace(MEASURED, pieces=frozenset({"adainfer", "lens", "slim", "trimmed"}))
 
 
 @pytest.fixture
@@ -70,7 +70,8 @@ def test_that_every_member_of_the_cores_enums_is_offered() -> None:
     assert {choice.value for choice in DTYPES} == {"", *DType}
     assert {choice.value for choice in LENSES} == set(Lens)
     assert {choice.value for choice in MAPPINGS} == set(Mapping)
-    assert {choice.value for choice in CHECKS} == {choice.value for choice in DRAFT_HEADS} == set(Head)
+    assert {choice.value for choice in CHECKS} == set(Head) - {Head.TRIMMED}
+    assert {choice.value for choice in DRAFT_HEADS} == set(Head)
 
 
 def test_that_an_untouched_form_yields_the_default_settings(form: SettingsPanel) -> None:
@@ -328,7 +329,7 @@ def test_that_what_the_parts_lack_cannot_be_chosen_and_the_form_says_why(form: S
     form.set_model(WHOLE)
     assert choosable(form) == [True, True, True]
     assert not form.checks.note.isVisible()
-    damaged = replace(WHOLE, pieces=frozenset({"slim"}), pieces_problems={"lens": "lens.safetensors is damaged."})
+    damaged = replace(WHOLE, pieces=frozenset({"slim", "trimmed"}), pieces_problems={"lens": "lens.safetensors is damaged."})
     form.set_model(damaged)
     assert choosable(form) == [False, True, True]
     assert form.checks.note.text() == "lens.safetensors is damaged."

@@ -15,14 +15,25 @@ from core.config import Head, Lens, Policy
 from core.engine import Engine
 from core.errors import UserError
 from core.exits.adainfer import SHAPES, AdaInferParts
-from core.exits.parts import ADAINFER, LENS, LENS_PREDICTORS, SLIM, TrainedParts, load_parts, save_adainfer, save_parts
+from core.exits.parts import (
+    ADAINFER,
+    LENS,
+    LENS_PREDICTORS,
+    SLIM,
+    TRIMMED,
+    TrainedParts,
+    load_parts,
+    save_adainfer,
+    save_parts,
+)
 from core.model.loading import LoadedModel
 from tests.engines import DEPTH, parts_that_always_propose, run
-from tests.pieces import random_lens, random_slim
+from tests.pieces import random_lens, random_slim, trimmed
 
-PIECES = {SLIM: "slim", LENS: "lens", LENS_PREDICTORS: "lens", ADAINFER: "adainfer"}
+PIECES = {SLIM: "slim", TRIMMED: "trimmed", LENS: "lens", LENS_PREDICTORS: "lens", ADAINFER: "adainfer"}
 WANTING = {
     "slim": {"check": Head.SLIM},
+    "trimmed": {"draft_head": Head.TRIMMED},
     "lens": {"lens": Lens.TUNED},
     "adainfer": {"policy": Policy.ADAINFER_SVM},
 }
@@ -36,7 +47,14 @@ def classifiers() -> AdaInferParts:
 def whole(model: LoadedModel, rank: int | None = None) -> TrainedParts:
     parts = parts_that_always_propose(model)
     lens = random_lens(model, rank)
-    return replace(parts, slim=random_slim(model), lens=lens, lens_predictors=parts.predictors, adainfer=classifiers())
+    return replace(
+        parts,
+        slim=random_slim(model),
+        trimmed=trimmed(model, 20),
+        lens=lens,
+        lens_predictors=parts.predictors,
+        adainfer=classifiers(),
+    )
 
 
 @pytest.fixture
@@ -79,12 +97,13 @@ def cut(path: Path) -> None:
 
 def spoil(path: Path) -> None:
     state = {name: one.clone() for name, one in load_file(path).items()}
-    next(iter(state.values())).view(-1)[0] = torch.nan
+    first = next(iter(state.values())).view(-1)
+    first[0] = torch.nan if first.is_floating_point() else -1
     save_file(state, path)
 
 
 def shrink(path: Path) -> None:
-    save_file({name: one[:-1].clone() for name, one in load_file(path).items()}, path)
+    save_file({name: one[: len(one) // 4].clone() for name, one in load_file(path).items()}, path)
 
 
 @pytest.mark.parametrize("damage", [cut, spoil, shrink])

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from core.config import CANDIDATES, MOST_NODES, TreeSettings
 from core.drafting.growth import EAGLE, growth_of
-from core.drafting.guesses import likeliest
+from core.drafting.guesses import Guesser, likeliest
 from core.drafting.head import DraftHead
 from core.drafting.ngrams import continuation
 from core.drafting.tree import DraftTree, TreeDrafter
@@ -46,7 +46,7 @@ def drafter_of(head: DraftHead, shape: TreeSettings) -> TreeDrafter:
     def logits(normed: Tensor) -> Tensor:
         return WIDE * decoder.logits(normed)
 
-    drafter = TreeDrafter(head, growth_of(shape, decoder.config), logits, 64)
+    drafter = TreeDrafter(head, growth_of(shape, decoder.config), Guesser(logits), 64)
     drafter.feed(torch.tensor([*CONTEXT, ROOT]), features(decoder))
     return drafter
 

@@ -14,6 +14,7 @@ from core.analysis import tree_shapes
 from core.analysis.tree_shapes import Costs, Recorded, dynamic_acceptance, recorded, static_acceptance
 from core.config import Head, Policy, TreeSettings
 from core.drafting.growth import growth_of
+from core.drafting.guesses import Guesser
 from core.drafting.head import DraftHead
 from core.drafting.tree import DraftTree, TreeDrafter
 from core.engine import Engine
@@ -48,7 +49,7 @@ def grow(settings: TreeSettings) -> DraftTree:
     def logits(features: torch.Tensor) -> torch.Tensor:
         return 150 * decoder.logits(features)
 
-    drafter = TreeDrafter(head, growth_of(settings, decoder.config), logits, 32)
+    drafter = TreeDrafter(head, growth_of(settings, decoder.config), Guesser(logits), 32)
     drafter.feed(CONTEXT, torch.randn(4, decoder.config.hidden, generator=torch.Generator().manual_seed(4)))
     return drafter.grow(92, 9, (), candidates=False)
 
