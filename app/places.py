@@ -75,9 +75,18 @@ LEDGER = Place(
     tool="ledger:LedgerTool",
     behind="why",
 )
+COSTS = Place(
+    "costs",
+    "Costs",
+    "panel-costs",
+    "Ctrl+Alt+8",
+    "Where the time went, and whether the exits paid",
+    tool="costs:CostsTool",
+    behind="why",
+)
 
 VIEWS = (TOKENS, EXITS, SCHEDULER, CURVES, TREE, WHY)
 """The panels that show the run."""
-TOOLS: tuple[Place, ...] = (BREAKPOINTS, LAYERS, WHAT_IF, LEDGER, KV_MAP)
+TOOLS: tuple[Place, ...] = (BREAKPOINTS, LAYERS, WHAT_IF, LEDGER, KV_MAP, COSTS)
 """The panels that explain, search and compare."""
 PLACES = (PROMPT, SETTINGS, *VIEWS, *TOOLS)

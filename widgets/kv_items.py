@@ -64,14 +64,14 @@ class KVCells(PixelItem):
 
 def inks(theme: Theme) -> NDArray[np.uint32]:
     """ARGB of each slot: of its ground and of its pattern. Shape [slots, 2]."""
-    surface, colour = theme.surface, lambda state: state_colour(theme, state)
+    surface, colours = theme.surface, {state: state_colour(theme, state) for state in KVState}
     looks = {
         _NONE: (surface, surface),
-        _HELD: (colour(KVState.HELD), colour(KVState.HELD)),
-        _RECOMPUTED: (colour(KVState.RECOMPUTED), mixed(colour(KVState.RECOMPUTED), surface, 0.55)),
-        _PROPAGATED: (mixed(colour(KVState.PROPAGATED), surface, 0.55), colour(KVState.PROPAGATED)),
+        _HELD: (colours[KVState.HELD], colours[KVState.HELD]),
+        _RECOMPUTED: (colours[KVState.RECOMPUTED], mixed(colours[KVState.RECOMPUTED], surface, 0.55)),
+        _PROPAGATED: (mixed(colours[KVState.PROPAGATED], surface, 0.55), colours[KVState.PROPAGATED]),
         _UNREAD: (surface, theme.line),
-        _SKIPPED: (mixed(theme.line, surface, 0.45), colour(KVState.SKIPPED)),
+        _SKIPPED: (mixed(theme.line, surface, 0.45), colours[KVState.SKIPPED]),
     }
     return np.array([[QColor(one).rgba() for one in looks[slot]] for slot in range(len(_SLOTS))], np.uint32)
 

@@ -36,7 +36,7 @@ class ExitLine(QStyledItemDelegate):
         if column is not None and 0 < column.exit_layer == index.row():
             with guarded(painter):
                 painter.setPen(QPen(QColor(self.theme.muted), 1, Qt.PenStyle.DotLine))
-                area = option.rect  # type: ignore[attr-defined]  # the stubs leave the option's fields out
+                area = option.rect
                 painter.drawLine(area.topLeft(), area.topRight())
 
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.failure import Failure
 from app.title_words import unbroken
-from app.tools.newest import Newest
+from app.tools.newest import Newest, Told
 from app.tools.tool import NO_RUN, Tool
 from core.analysis.kv_reading import KVLook, KVReading, Updates, read_updates
 from core.trace.reading import ReadableTrace
@@ -119,5 +119,5 @@ class KVMapTool(Tool):
         self._read_on()
 
 
-def _read(trace: ReadableTrace, tokens: list[int], _cancel: threading.Event) -> Updates:
+def _read(trace: ReadableTrace, tokens: list[int], _cancel: threading.Event, _told: Told) -> Updates:
     return read_updates(trace, tokens)

@@ -9,9 +9,13 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.chore import Chore
+from core.progress import check
 
-Work = Callable[[threading.Event], Any]
-"""Computes something; soon after the event is set nobody wants it any more."""
+Told = Callable[[int], object]
+Work = Callable[[threading.Event, Told], Any]
+"""Is given what calls it off, soon after which nobody wants it any more, and whom to tell how far it is."""
+EACH = 64
+"""Tokens between two words of progress."""
 
 
 class Newest(QObject):
@@ -19,6 +23,8 @@ class Newest(QObject):
 
     done = Signal(object, object)
     """The key of the request and what it returned, or a `Failure` for what it raised."""
+    progressed = Signal(int)
+    """Tokens looked at so far."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -55,7 +61,7 @@ class Newest(QObject):
         self._key, work = self._waiting
         self._waiting = None
         cancel = self._cancel = threading.Event()
-        self._chore = Chore(lambda: work(cancel), self)
+        self._chore = Chore(lambda: work(cancel, self.progressed.emit), self)
         self._chore.over.connect(self._over)
         self._chore.start()
 
@@ -66,3 +72,14 @@ class Newest(QObject):
             self._begin()
         elif not self._cancel.is_set():
             self.done.emit(self._key, outcome)
+
+
+def watching(cancel: threading.Event, told: Told) -> Callable[[int], None]:
+    """What a sweep over tokens calls with each of them: ends it once it is called off, and tells how far it is."""
+
+    def watch(token: int) -> None:
+        check(cancel)
+        if token % EACH == EACH - 1:
+            told(token)
+
+    return watch

@@ -6,6 +6,7 @@ A band is Wilson's score interval at 95 %: what the true share may be, given how
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -120,25 +121,32 @@ class Curves:
     """Area under the ROC curve; NaN where only one label occurs."""
 
 
-def judgements(trace: ReadableTrace) -> Judgements:
-    """Gather a run's audited tokens; works for trees too, whose tokens are judged at their own nodes."""
-    records = (trace.records[token] for token in range(1, trace.emitted_count))
-    told = [record for record in records if record.audit is not None]
-    shape = (len(told), trace.depth)
+def judgements(trace: ReadableTrace, watch: Callable[[int], object] | None = None) -> Judgements:
+    """Gather a run's audited tokens; works for trees too, whose tokens are judged at their own nodes.
+
+    `watch` is told each token that has been looked at, and may raise to end it: a long run's are read one by one.
+    """
+    tokens = np.flatnonzero(trace.overview.audited)
+    tokens = tokens[tokens > 0]
+    shape = (len(tokens), trace.depth)
     found = Judgements(
-        tokens=np.array([record.token for record in told], np.int64),
+        tokens=tokens,
         scores=np.full(shape, np.nan, np.float32),
         agrees=np.zeros(shape, np.bool_),
         among=np.zeros(shape, np.bool_),
         asked=np.zeros(shape, np.bool_),
     )
-    for row, record in enumerate(told):
-        _fill(found, row, record)
+    for row, token in enumerate(tokens.tolist()):
+        _fill(found, row, trace.records[token])
+        if watch is not None:
+            watch(token)
     return found
 
 
 def _fill(found: Judgements, row: int, record: TokenRecord) -> None:
-    assert record.audit is not None
+    """Take in one token; of one whose audit cannot be read any more the scores stay NaN."""
+    if record.audit is None:
+        return
     candidates = candidates_of(record)
     found.scores[row] = np.where(np.isnan(record.scores), record.audit.scores, record.scores)
     found.agrees[row] = record.audit.token_ids == record.audit.full_depth_id

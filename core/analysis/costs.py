@@ -12,6 +12,7 @@ from passes in which nothing was caught up, h from passes to full depth without 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from core.analysis.summaries import first_decided
 from core.analysis.wording import bold, counted, joined
 from core.config import Policy, RunSettings
-from core.trace.events import ExitReason, IntArray, StageTimes
+from core.trace.events import BoolArray, ExitReason, IntArray, StageTimes
 from core.trace.overview import emitted_of
 from core.trace.reading import ReadableTrace
 from core.trace.records import TokenRecord
@@ -77,12 +78,11 @@ class Costs:
         return float(self.stages[1:].sum() - self.stages[1:, STAGES.index("recording")].sum())
 
 
-def costs(trace: ReadableTrace) -> Costs:
-    """Measure a run."""
-    records = [trace.records[token] for token in range(trace.emitted_count)]
-    stages = np.array([_stages(emitted_of(record).times) for record in records]).reshape(-1, len(STAGES))
-    exits, begins = trace.exit_layers, _begins(trace)
-    layer, head = _layer_seconds(records, stages, exits, begins), _head_seconds(records, stages, begins)
+def costs(trace: ReadableTrace, watch: Callable[[int], object] | None = None) -> Costs:
+    """Measure a run; `watch` is told each token that has been looked at, and may raise to end it."""
+    swept = _sweep(trace, watch)
+    stages, exits = swept.stages, trace.exit_layers[: len(swept.stages)]
+    layer, head = _layer_seconds(swept, exits), _head_seconds(swept)
     settings = trace.started.settings if trace.started else RunSettings(Policy.DENSE)
     trees, possible = settings.tree.on, settings.policy is not Policy.DENSE
     draft, layers, predictor, verification, recompute = (stages[:, STAGES.index(name)] for name in _USED)
@@ -90,6 +90,7 @@ def costs(trace: ReadableTrace) -> Costs:
         [draft * (not trees), predictor, verification - head, layers + recompute - exits * layer],
         axis=1,
     )
+    begins = swept.begins
     saved = np.where(begins, trace.depth - exits, 0)
     return Costs(stages, saved, layer, head, np.where(begins[:, None], spent, 0.0), possible, trees)
 
@@ -97,39 +98,67 @@ def costs(trace: ReadableTrace) -> Costs:
 _USED = ("draft", "layers", "predictor", "verification", "recompute")
 
 
+@dataclass(frozen=True, slots=True)
+class _Sweep:
+    """What the costs need of n tokens."""
+
+    stages: Seconds
+    """Shape [n, stages]."""
+    alone: BoolArray
+    """Shape [n], whether the pass caught no row up."""
+    checks: IntArray
+    """Shape [n], checks against the full vocabulary."""
+    last: BoolArray
+    """Shape [n], whether the pass ended at the last layer."""
+    begins: BoolArray
+    """Shape [n], tokens that begin a pass that was decided: not the prompt's own, and none given to a branch."""
+
+
+def _sweep(trace: ReadableTrace, watch: Callable[[int], object] | None) -> _Sweep:
+    count = trace.emitted_count
+    tokens = np.arange(count)
+    found = _Sweep(
+        stages=np.zeros((count, len(STAGES))),
+        alone=np.zeros(count, np.bool_),
+        checks=np.zeros(count, np.int64),
+        last=np.zeros(count, np.bool_),
+        begins=(trace.overview.passes[:count] == tokens) & (tokens >= first_decided(trace)),
+    )
+    for token in range(count):
+        record = trace.records[token]
+        found.stages[token] = _stages(emitted_of(record).times)
+        found.alone[token] = record.kv is not None and not len(record.kv.recomputed)
+        found.checks[token] = len(record.checks)
+        found.last[token] = emitted_of(record).reason is ExitReason.LAST_LAYER
+        if watch is not None:
+            watch(token)
+    return found
+
+
 def _stages(times: StageTimes) -> list[float]:
     known = [getattr(times, name) for name in STAGES[:-1]]
     return [*known, max(0.0, times.total - sum(known))]
 
 
-def _begins(trace: ReadableTrace) -> NDArray[np.bool_]:
-    """Tokens that begin a pass that was decided: not the prompt's own, and none given to a branch. Shape [n]."""
-    tokens = np.arange(trace.emitted_count)
-    begins: NDArray[np.bool_] = (trace.overview.passes == tokens) & (tokens >= first_decided(trace))
-    return begins
-
-
-def _layer_seconds(records: list[TokenRecord], stages: Seconds, exits: IntArray, begins: NDArray[np.bool_]) -> float:
+def _layer_seconds(swept: _Sweep, exits: IntArray) -> float:
     """t: over the passes in which no row was caught up, else over all, with the time of these rows."""
-    alone = begins & np.array([r.kv is not None and not len(r.kv.recomputed) for r in records], np.bool_)
-    layers, recompute = (stages[:, STAGES.index(name)] for name in ("layers", "recompute"))
+    alone = swept.begins & swept.alone
+    layers, recompute = (swept.stages[:, STAGES.index(name)] for name in ("layers", "recompute"))
     if alone.any():
         return float(layers[alone].sum() / exits[alone].sum())
-    if begins.any():
-        return float((layers + recompute)[begins].sum() / exits[begins].sum())
+    if swept.begins.any():
+        return float((layers + recompute)[swept.begins].sum() / exits[swept.begins].sum())
     return float("nan")
 
 
-def _head_seconds(records: list[TokenRecord], stages: Seconds, begins: NDArray[np.bool_]) -> float:
+def _head_seconds(swept: _Sweep) -> float:
     """h: over the passes to full depth without a check, else over all, each with its checks and the last layer's."""
-    verification = stages[:, STAGES.index("verification")]
-    checks = np.array([len(record.checks) for record in records], np.int64)
-    last = np.array([emitted_of(record).reason is ExitReason.LAST_LAYER for record in records], np.bool_)
-    alone = begins & last & (checks == 0)
+    verification = swept.stages[:, STAGES.index("verification")]
+    alone = swept.begins & swept.last & (swept.checks == 0)
     if alone.any():
         return float(verification[alone].mean())
-    heads = np.where(begins, checks + last, 0).sum()
-    return float(verification[begins].sum() / heads) if heads else float("nan")
+    heads = np.where(swept.begins, swept.checks + swept.last, 0).sum()
+    return float(verification[swept.begins].sum() / heads) if heads else float("nan")
 
 
 def verdict(found: Costs) -> str:
@@ -158,6 +187,11 @@ def verdict_of_token(found: Costs, token: int) -> str:
     compared = "paid" if net > 0 else "did not pay"
     left_out = f"leaving out {counted(int(found.layers_saved[token]), 'layer')} saved {_ms(saved)}"
     return f"This pass {bold(compared)}: {left_out}, and finding where took {_ms(spent)}."
+
+
+def stages_of(record: TokenRecord) -> Seconds:
+    """One token's own times, shape [stages]; at once, where a whole run's take a while."""
+    return np.array(_stages(emitted_of(record).times))
 
 
 def _ms(seconds: float) -> str:

@@ -1,0 +1,149 @@
+"""The costs' panel: the analysis' times in bars, table and words, and of what is asked the newest only."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QObject
+from pytestqt.qtbot import QtBot
+
+from app.failure import Failure
+from app.places import COSTS
+from app.tools.costs import CostsTool
+from app.tools.newest import Newest, watching
+from core.analysis.cost_words import one_token, whole_run
+from core.analysis.costs import STAGES, costs
+from core.config import Policy, RunSettings
+from core.progress import Cancelled
+from core.trace.events import StageTimes, TokenEmitted
+from core.trace.trace import Trace
+from tests.app.stage import TIMEOUT
+from tests.app.window_stage import WindowStage
+from tests.fakes import fake_run_events
+from tests.tree_passes import TreePlan, tree_trace
+from widgets.cost_bars import LOOKS, WORDS, CostBar, CostBars, milliseconds
+from widgets.selection import Selection
+
+
+@pytest.fixture
+def stage(qtbot: QtBot) -> Iterator[WindowStage]:
+    stage = WindowStage(qtbot)
+    stage.window.panels[COSTS.key].raise_()
+    yield stage
+    stage.window.close()
+
+
+def opened(stage: WindowStage, trace: Trace, token: int) -> CostsTool:
+    stage.session.show_trace(trace)
+    stage.session.select(Selection(token))
+    tool = stage.work.rack.tool(COSTS)
+    assert isinstance(tool, CostsTool)
+    stage.work.rack.flush()
+    stage.qtbot.waitUntil(lambda: not tool.is_reading, timeout=TIMEOUT)
+    return tool
+
+
+def test_that_every_stage_has_a_look_of_its_own() -> None:
+    assert tuple(look.name for look in LOOKS) == STAGES == tuple(WORDS)
+    assert len({look.pattern for look in LOOKS}) == len(LOOKS), "colours alone tell nothing"
+
+
+def test_that_bars_table_and_words_say_what_the_analysis_says(stage: WindowStage) -> None:
+    trace = Trace.of(fake_run_events(16))
+    tool, found = opened(stage, trace, 4), costs(trace)
+    token, run = tool.view.bars.bars
+    assert token.seconds == pytest.approx(found.stages[4])
+    assert run.seconds == pytest.approx(found.stages[1:].sum(0))
+    rows = tool.view.table.rows
+    for stage_at in range(len(LOOKS)):
+        assert rows.data(rows.index(stage_at, 1)) == milliseconds(found.stages[4, stage_at])
+        share = found.stages[1:, stage_at].sum() / found.stages[1:].sum()
+        assert rows.data(rows.index(stage_at, 4)) == f"{share:.1%}"
+    assert tool.view.run_words.text() == whole_run(found)
+    assert tool.view.token_words.text() == one_token(trace, found, 4)
+    assert ("did not pay" in tool.panel.header.subtitle.text()) == (not found.paid)
+    stage.session.select(Selection(2))
+    stage.work.rack.flush()
+    assert tool.view.bars.bars[0].title == "Token 3"
+
+
+def test_that_a_run_whose_layers_are_cheap_against_its_checks_is_told_to_have_lost(stage: WindowStage) -> None:
+    slow = StageTimes(draft=0.02, layers=0.001, predictor=0.01, verification=0.002, total=0.034)
+    events = [replace(e, times=slow) if isinstance(e, TokenEmitted) else e for e in fake_run_events(16)]
+    tool = opened(stage, Trace.of(events), 1)
+    assert "did not pay" in tool.view.run_words.text()
+    assert "a loss of" in tool.view.token_words.text()
+    assert tool.panel.header.subtitle.text().startswith("▲ the exits did not pay")
+
+
+@pytest.mark.parametrize(
+    ("trace", "token", "sentence"),
+    [
+        (Trace.of(fake_run_events(4)), 0, "comes from the prompt’s own pass"),
+        (Trace.of(fake_run_events(4, settings=RunSettings(Policy.DENSE))), 1, ""),
+        (tree_trace(TreePlan(), TreePlan()), 3, "came with the pass of token <b>2</b>"),
+    ],
+)
+def test_that_a_token_without_an_exit_of_its_own_is_told_so(trace: Trace, token: int, sentence: str) -> None:
+    words = one_token(trace, costs(trace), token)
+    assert sentence in words
+    assert bool(sentence) == bool(words)
+
+
+def test_that_a_dense_runs_exits_are_not_judged() -> None:
+    dense = costs(Trace.of(fake_run_events(6, settings=RunSettings(Policy.DENSE))))
+    assert "no exit" in whole_run(dense)
+    lone = costs(Trace.of(fake_run_events(1)))
+    assert "is not known" in whole_run(lone)
+
+
+def test_that_a_recording_without_times_is_told_so(stage: WindowStage) -> None:
+    events = [replace(e, times=StageTimes()) if isinstance(e, TokenEmitted) else e for e in fake_run_events(5)]
+    tool = opened(stage, Trace.of(events), 1)
+    assert tool.panel.is_empty
+    assert "holds no times" in tool.panel.empty.accessibleName()
+
+
+def test_that_the_pointer_finds_the_stage_below_it(qtbot: QtBot) -> None:
+    bars = CostBars()
+    qtbot.addWidget(bars)
+    bars.set_bars((CostBar("Token 1", (0.001, 0.003, 0, 0, 0, 0, 0)),))
+    bars.resize(400, bars.height())
+    bars.grab()
+    assert bars.words_at(50, 30) == "Token 1: Draft 1.0 ms, 25.0%"
+    assert bars.words_at(250, 30) == "Token 1: Layers 3.0 ms, 75.0%"
+    assert bars.words_at(50, 2) == ""
+
+
+def test_that_of_several_requests_only_the_newest_ones_outcome_arrives(qtbot: QtBot) -> None:
+    parent, heard, began = QObject(), [], threading.Event()
+    newest = Newest(parent)
+    newest.done.connect(lambda key, outcome: heard.append((key, outcome)))
+
+    def slow(cancel: threading.Event, told: object) -> str:
+        began.set()
+        cancel.wait(TIMEOUT / 1000)
+        return "old"
+
+    newest.ask(1, slow)
+    assert began.wait(TIMEOUT / 1000)
+    newest.ask(2, lambda cancel, told: "never begun")
+    newest.ask(3, lambda cancel, told: "new")
+    qtbot.waitUntil(lambda: not newest.is_busy, timeout=TIMEOUT)
+    assert heard == [(3, "new")]
+    newest.ask(4, lambda cancel, told: 1 / 0)
+    qtbot.waitUntil(lambda: len(heard) == 2, timeout=TIMEOUT)
+    assert isinstance(heard[1][1], Failure)
+
+
+def test_that_a_sweep_that_is_called_off_ends_at_its_next_token(qtbot: QtBot) -> None:
+    trace, seen = Trace.of(fake_run_events(200)), []
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(Cancelled):
+        costs(trace, watching(cancel, seen.append))
+    costs(trace, watching(threading.Event(), seen.append))
+    assert seen == [63, 127, 191]
