@@ -90,7 +90,25 @@ THEMES = (
     Spec("theme_dark", "&Dark", "theme-dark", "Ctrl+Shift+D", "Always dark", "theme"),
     Spec("theme_light", "&Light", "theme-light", "Ctrl+Shift+L", "Always light", "theme"),
 )
-VIEW = (Spec("reset_layout", "&Reset layout", "reset-layout", "Ctrl+0", "Put every panel back where it was at first"),)
+LAYOUTS = (
+    Spec("layout_teaching", "&Teaching", "layout-teaching", "Alt+1", "Few large panels: tokens, charts and why"),
+    Spec("layout_debugging", "&Debugging", "layout-debugging", "Alt+2", "Breakpoints, scheduler, layers and what-if"),
+    Spec("layout_tree", "Token t&ree", "layout-tree", "Alt+3", "The token tree over most of the window"),
+    Spec("layout_compare", "&Compare", "layout-compare", "Alt+4", "Two runs side by side"),
+)
+VIEW = (
+    *LAYOUTS,
+    Spec("save_layout", "&Save layout as…", "save-layout", "Alt+9", "Keep where the panels are, under a name"),
+    Spec("reset_layout", "&Reset layout", "reset-layout", "Alt+0", "Put every panel back where it was at first"),
+    Spec(
+        "maximise",
+        "&Maximise panel",
+        "maximise",
+        "Ctrl+Shift+M",
+        "Give the panel that has the focus all the room, or put all back",
+        checkable=True,
+    ),
+)
 HELP = (
     Spec("palette", "&Command palette…", "palette", "Ctrl+Shift+P", "Find any action by a few letters of its name"),
     Spec("keys", "&Keyboard shortcuts…", "help", "F1", "Show every action with its key, and change keys"),

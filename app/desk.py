@@ -1,4 +1,4 @@
-"""What the window offers as a program, whatever it shows: the palette and the keys of its actions."""
+"""What the window offers as a program, whatever it shows: palette and keys of its actions, and its layouts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, Slot
 
 from app.command_list import Command, commands_of
+from app.layouts_menu import LayoutsMenu
 from app.shortcut_keys import Keys
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class Desk(QObject):
         super().__init__(window)
         self._window, self._settings = window, window.preferences.desk
         self.keys = Keys(window.commands)
+        self.layouts = LayoutsMenu(window)
         window.commands["palette"].triggered.connect(self.show_palette)
         window.commands["keys"].triggered.connect(self.show_keys)
 

@@ -1,13 +1,15 @@
-"""Where the panels lie at first, and where the user left them."""
+"""Puts the panels where a layout says, maximises one, and remembers where the user left them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QByteArray, QEvent, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStyle, QVBoxLayout, QWidget
 
+from app.layouts import FIRST, Group, Layout
 from app.places import TOOLS
 from app.settings import LAYOUT_VERSION, Preferences
 
@@ -16,54 +18,98 @@ MARGIN = 8
 LEFT_WIDTH = 288
 PROMPT_LEAST = 150
 """Height in pixels that the prompt keeps in a low window."""
-ROWS = (0.20, 0.36, 0.44)
-"""Shares of the right side's height: tokens, charts, curves and words."""
+GRIP = 80
+"""Pixels of a window's upper edge that have to be on a screen, for it to be dragged by."""
 HORIZONTAL, VERTICAL = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 
 
 class DockHost(QMainWindow):
     """Holds the panels. A main window inside the main window, because only so can there be room around the docks."""
 
+    maximised_changed = Signal(bool)
+    """Whether one panel has all the room now."""
+
     def __init__(self, docks: Mapping[str, QDockWidget]) -> None:
         super().__init__()
         self.setWindowFlags(Qt.WindowType.Widget)
         self.setDockNestingEnabled(True)
         self._docks = docks
+        self._layout = FIRST
         self._untouched = True
+        self._before: QByteArray | None = None
+        """Where everything was before one panel was maximised."""
+        self._alone: QDockWidget | None = None
+        """The panel that was maximised last."""
         self.arrange()
         for dock in docks.values():
             dock.topLevelChanged.connect(self._touch)
+            dock.visibilityChanged.connect(self._see)
 
-    def arrange(self) -> None:
-        """Put every panel back in its first place and show it."""
-        docks = self._docks
-        for dock in docks.values():
+    # Layouts
+
+    def arrange(self, layout: Layout = FIRST) -> None:
+        """Put every panel where the layout has it; those that it does not name are hidden."""
+        self._forget_maximised()
+        self._layout = layout = layout.among(self._docks)
+        for dock in self._docks.values():
             dock.setFloating(False)
             self.removeDockWidget(dock)
-        self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, docks["prompt"])
-        self.splitDockWidget(docks["prompt"], docks["settings"], VERTICAL)
-        self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, docks["tokens"])
-        self.splitDockWidget(docks["tokens"], docks["exits"], VERTICAL)
-        self.splitDockWidget(docks["exits"], docks["candidates"], VERTICAL)
-        self.splitDockWidget(docks["exits"], docks["scheduler"], HORIZONTAL)
-        self.splitDockWidget(docks["candidates"], docks["why"], HORIZONTAL)
-        self.tabifyDockWidget(docks["candidates"], docks["tree"])
-        for place in TOOLS:
-            self.tabifyDockWidget(docks[place.behind or "why"], docks[place.key])
-        for dock in docks.values():
-            dock.show()
-        for place in TOOLS:
-            docks[place.key].setVisible(bool(place.behind))
-        for front in ("settings", "candidates", "scheduler", "why"):
-            docks[front].raise_()
+        self._place_rows(layout)
+        self._place_column(layout.left)
+        for group in layout.groups:
+            self._pile(group)
+        self._hide_others(layout)
+        for group in layout.groups:
+            self._docks[group.keys[0]].raise_()
         self._untouched = True
         self._share()
 
-    def restore(self, state: QByteArray) -> None:
-        """Put the panels where they were; where that cannot be read, in their first place."""
+    def restore(self, state: QByteArray) -> bool:
+        """Put the panels where they were; False, and everything in its first place, where that cannot be read."""
+        self._forget_maximised()
         self._untouched = False
-        if not self.restoreState(state, LAYOUT_VERSION):
+        found = self.restoreState(state, LAYOUT_VERSION)
+        if not found:
             self.arrange()
+        return found
+
+    def state(self) -> QByteArray:
+        """Where the panels are, or were before one was maximised."""
+        return self._before if self._before is not None else self.saveState(LAYOUT_VERSION)
+
+    # One panel over all
+
+    @property
+    def is_maximised(self) -> bool:
+        return self._before is not None
+
+    def maximise(self, key: str) -> None:
+        """Give one panel all the room, or give the others theirs back."""
+        if self._before is not None:
+            before, untouched = self._before, self._untouched
+            self.restore(before)
+            self._untouched = untouched
+            self.settle()
+            return
+        self._before, self._alone = self.saveState(LAYOUT_VERSION), self._docks[key]
+        for other, dock in self._docks.items():
+            if other != key and not dock.isFloating():
+                dock.hide()
+        self._alone.show()
+        self.maximised_changed.emit(True)
+
+    @Slot()
+    def _see(self) -> None:
+        """Who closes the panel that has all the room wants the others back."""
+        if self._before is not None and self._alone is not None and self._alone.isHidden():
+            self.maximise(self._alone.objectName())
+
+    def _forget_maximised(self) -> None:
+        if self._before is not None:
+            self._before = None
+            self.maximised_changed.emit(False)
+
+    # Sizes
 
     def event(self, event: QEvent) -> bool:
         """A press that reaches the host itself is on a line between panels: from now on the sizes are the user's."""
@@ -79,26 +125,74 @@ class DockHost(QMainWindow):
     @Slot()
     def settle(self) -> None:
         """Share the room anew, unless the user has moved something before."""
-        if self._untouched:
+        if self._untouched and self._before is None:
             self._share()
 
     @Slot()
     def _touch(self) -> None:
         self._untouched = False
 
+    def _place_rows(self, layout: Layout) -> None:
+        fronts = [[self._docks[group.keys[0]] for group in row.groups] for row in layout.rows]
+        for index, (first, *_) in enumerate(fronts):
+            if index:
+                self.splitDockWidget(fronts[index - 1][0], first, VERTICAL)
+            else:
+                self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, first)
+        for row in fronts:
+            for left, right in pairwise(row):
+                self.splitDockWidget(left, right, HORIZONTAL)
+
+    def _place_column(self, groups: tuple[Group, ...]) -> None:
+        fronts = [self._docks[group.keys[0]] for group in groups]
+        for index, front in enumerate(fronts):
+            if index:
+                self.splitDockWidget(fronts[index - 1], front, VERTICAL)
+            else:
+                self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, front)
+
+    def _pile(self, group: Group) -> None:
+        front, *behind = (self._docks[key] for key in group.keys)
+        for dock in behind:
+            self.tabifyDockWidget(front, dock)
+        for dock in (front, *behind):
+            dock.show()
+
+    def _hide_others(self, layout: Layout) -> None:
+        """Behind the panel that each belongs to, so that it comes up there once it is asked for."""
+        homes = {place.key: place.behind for place in TOOLS}
+        fallback = layout.groups[-1].keys[0]
+        for key, dock in self._docks.items():
+            if key not in layout.shown:
+                home = homes.get(key, "")
+                self.tabifyDockWidget(self._docks[home if home in layout.shown else fallback], dock)
+                dock.hide()
+
     def _share(self) -> None:
-        docks, width, height = self._docks, self.width() - LEFT_WIDTH, self.height()
+        layout = self._layout
         gap = self.style().pixelMetric(QStyle.PixelMetric.PM_DockWidgetSeparatorExtent, None, self)
-        heights = [round(share * (height - (len(ROWS) - 1) * gap)) for share in ROWS]
-        # As high as the tokens beside it, so that the panels' edges line up; the engine's many inputs get the rest.
-        prompt = max(PROMPT_LEAST, heights[0])
-        settings = height - prompt - gap
-        self.resizeDocks([docks["prompt"], docks["tokens"]], [LEFT_WIDTH, width], HORIZONTAL)
-        self.resizeDocks([docks["prompt"], docks["settings"]], [prompt, settings], VERTICAL)
-        rows = [docks["tokens"], docks["exits"], docks["candidates"]]
-        self.resizeDocks(rows, heights, VERTICAL)
-        for left, right in (("exits", "scheduler"), ("candidates", "why")):
-            self.resizeDocks([docks[left], docks[right]], [width // 2, width // 2], HORIZONTAL)
+        width, height = self.width() - (LEFT_WIDTH if layout.left else 0), self.height()
+        room = height - (len(layout.rows) - 1) * gap
+        heights = [round(row.share * room) for row in layout.rows]
+        fronts = [[self._docks[group.keys[0]] for group in row.groups] for row in layout.rows]
+        if layout.left:
+            self.resizeDocks([self._docks[layout.left[0].keys[0]], fronts[0][0]], [LEFT_WIDTH, width], HORIZONTAL)
+            self._share_column(layout.left, heights[0], height - gap)
+        self.resizeDocks([row[0] for row in fronts], heights, VERTICAL)
+        for row, docks in zip(layout.rows, fronts, strict=True):
+            whole = sum(group.weight for group in row.groups)
+            self.resizeDocks(docks, [round(width * group.weight / whole) for group in row.groups], HORIZONTAL)
+
+    def _share_column(self, groups: tuple[Group, ...], beside: int, room: int) -> None:
+        docks = [self._docks[group.keys[0]] for group in groups]
+        if groups[0].keys[0] == "prompt" and len(groups) == 2:
+            # As high as the tokens beside it, so that the panels' edges line up; the engine's many inputs get the rest.
+            prompt = max(PROMPT_LEAST, beside)
+            sizes = [prompt, room - prompt]
+        else:
+            whole = sum(group.weight for group in groups)
+            sizes = [round(room * group.weight / whole) for group in groups]
+        self.resizeDocks(docks, sizes, VERTICAL)
 
 
 def framed(host: DockHost) -> QWidget:
@@ -117,9 +211,27 @@ def restore(window: QMainWindow, host: DockHost, preferences: Preferences) -> No
         window.resize(*SIZE)
     if not layout.isEmpty():
         host.restore(layout)
+    bring_back(window, host)
 
 
 def remember(window: QMainWindow, host: DockHost, preferences: Preferences) -> None:
     """Keep where window and panels are."""
     preferences.geometry = window.saveGeometry()
-    preferences.layout = host.saveState(LAYOUT_VERSION)
+    preferences.layout = host.state()
+
+
+def bring_back(window: QWidget, host: DockHost) -> None:
+    """Move the window and floating panels onto a screen that is there, where none shows their upper edge."""
+    floating = [dock for dock in host.findChildren(QDockWidget) if dock.isFloating()]
+    for one in (window, *floating):
+        if not _can_be_dragged(one):
+            room = QGuiApplication.primaryScreen().availableGeometry()
+            one.resize(one.size().boundedTo(room.size()))
+            one.move(room.center() - one.rect().center())
+
+
+def _can_be_dragged(window: QWidget) -> bool:
+    frame = window.frameGeometry()
+    edge = frame.adjusted(0, 0, 0, MARGIN - frame.height())
+    seen = (screen.availableGeometry().intersected(edge) for screen in QGuiApplication.screens())
+    return any(part.width() >= min(GRIP, frame.width()) and part.height() > 0 for part in seen)

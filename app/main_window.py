@@ -73,8 +73,8 @@ class MainWindow(QMainWindow):
         self.runs = QMenu("Runs of this &session", self)
         self.tools = ToolBar(self.commands, fill_model_menu(self, QMenu(self)), self)
         self.addToolBar(self.tools)
-        fill_menu_bar(self)
         self.desk = Desk(self)
+        fill_menu_bar(self)
         self._connect()
         self._await_session()
 

@@ -57,5 +57,6 @@ def _fill_view(window: MainWindow, menu: QMenu) -> None:
     commands = window.commands
     menu.addActions([commands[f"panel_{place.key}"] for place in PLACES])
     menu.addSeparator()
-    menu.addAction(commands["reset_layout"])
+    menu.addMenu(window.desk.layouts.menu)
+    menu.addAction(commands["maximise"])
     menu.addMenu("&Theme").addActions(commands.some(THEMES))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRectF, QSize, Qt
-from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPalette, QPen
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
@@ -30,14 +30,16 @@ BUTTON_ICON = 14
 
 
 class Header(QWidget):
-    """The title bar by which a panel is moved; a double click floats it or puts it back."""
+    """The title bar by which a panel is moved."""
+
+    double_clicked = Signal()
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.title = labelled(title, "title")
         self.subtitle = ShortLine()
         self.subtitle.label.setProperty("role", "muted")
-        self.float_button = _small_button(f"Float {title}", "Float this panel, or put it back (double-click its title)")
+        self.float_button = _small_button(f"Float {title}", "Float this panel, or put it back")
         self.hide_button = _small_button(f"Hide {title}", "Hide this panel; the View menu brings it back")
         self._row = row = QHBoxLayout(self)
         row.setContentsMargins(*HEADER_MARGINS)
@@ -52,6 +54,11 @@ class Header(QWidget):
         faint = mixed(theme.muted, theme.surface, 0.35)
         self.float_button.setIcon(icon("float", theme.muted, faint))
         self.hide_button.setIcon(icon("close", theme.muted, faint))
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """The dock would float."""
+        event.accept()
+        self.double_clicked.emit()
 
     def add_action(self, action: QAction) -> None:
         """A quiet button for `action`, left of the window buttons."""
@@ -97,7 +104,12 @@ class EmptyState(QWidget):
 
 
 class Panel(QDockWidget):
-    """One dockable view, which may come later. `place.key` is the object name, by which its place is remembered."""
+    """One dockable view, which may come later. `place.key` is the object name, by which its place is remembered.
+
+    A double click on its title gives it all the room, or puts a floating one back.
+    """
+
+    maximise_wanted = Signal()
 
     def __init__(self, place: Place, parent: QWidget | None = None) -> None:
         super().__init__(place.title, parent)
@@ -115,6 +127,7 @@ class Panel(QDockWidget):
         self.setWidget(body)
         self.header.float_button.clicked.connect(self._toggle_floating)
         self.header.hide_button.clicked.connect(self.close)
+        self.header.double_clicked.connect(self._answer_double_click)
 
     def set_view(self, view: QWidget) -> None:
         """Hold this view from now on; out of sight until it is shown."""
@@ -165,6 +178,14 @@ class Panel(QDockWidget):
             painter.setBrush(colours.color(QPalette.ColorRole.Base))
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
 
+    @Slot()
+    def _answer_double_click(self) -> None:
+        if self.isFloating():
+            self._toggle_floating()
+        else:
+            self.maximise_wanted.emit()
+
+    @Slot()
     def _toggle_floating(self) -> None:
         size, place = self.size(), self.mapToGlobal(QPoint(24, 24))
         self.setFloating(not self.isFloating())
