@@ -41,15 +41,32 @@ RUN = (
         "Step &token",
         "step-token",
         "F10",
-        "Run to the end of the next token, or of a tree’s pass, then pause",
+        "Go on a token, at the newest one by running it, or a tree’s pass; then pause",
     ),
-    Spec("step_layer", "Step &layer", "step-layer", "F11", "Run one decoder layer, then pause"),
+    Spec("step_layer", "Step &layer", "step-layer", "F11", "Go on a layer, at the newest by running it; then pause"),
     Spec("stop", "&Stop", "stop", "Shift+F5", "End this run here and keep what it recorded"),
     Spec(
         "reset", "R&eset", "reset", "Ctrl+R", "Clear the views; the run stays in this session, prompt and settings too"
     ),
 )
+TRAVEL = (
+    Spec("step_back_token", "Step token &back", "step-back-token", "Shift+F10", "Go back a token; nothing runs again"),
+    Spec("step_back_layer", "Step layer bac&k", "step-back-layer", "Shift+F11", "Go back a layer; nothing runs again"),
+    Spec("step_pass", "Step p&ass", "step-pass", "Ctrl+F10", "Go on to the last token of a target pass, then pause"),
+    Spec(
+        "step_back_pass",
+        "Step pass ba&ck",
+        "step-back-pass",
+        "Ctrl+Shift+F10",
+        "Go back to the last token of the target pass before",
+    ),
+    Spec("play_recording", "P&lay recording", "replay", "Ctrl+F5", "Play what is recorded, or stop", checkable=True),
+    Spec("replay_faster", "&Faster", "faster", "Alt+Up", "Play the recording faster"),
+    Spec("replay_slower", "Slo&wer", "slower", "Alt+Down", "Play the recording more slowly"),
+)
 SELECT = (
+    Spec("goto_token", "&Go to token…", "goto", "Ctrl+G", "Select a token by its number"),
+    Spec("first_token", "F&irst token", "first", "Alt+Home", "Select the first token"),
     Spec("previous_token", "Pre&vious token", "previous", "Alt+Left", "Select the token before"),
     Spec("next_token", "Ne&xt token", "next", "Alt+Right", "Select the token after"),
     Spec("newest_token", "&Newest token", "follow", "Alt+End", "Select the newest token and follow those to come"),
@@ -114,7 +131,7 @@ HELP = (
     Spec("keys", "&Keyboard shortcuts…", "help", "F1", "Show every action with its key, and change keys"),
     Spec("about", "&About specee-viewer", "about", "Shift+F1", "Show the version and what the program is made with"),
 )
-ALL = (*FILE, *RUN, *SELECT, *MODEL, *THEMES, *VIEW, *HELP)
+ALL = (*FILE, *RUN, *TRAVEL, *SELECT, *MODEL, *THEMES, *VIEW, *HELP)
 
 
 class Actions(QObject):

@@ -8,17 +8,21 @@ from app.actions import explain
 from app.main_window import MainWindow
 from app.run_state import RunState
 from app.session import Session
+from app.travel import Travel
+from core.analysis.travel import Stride
 from core.config import RunSettings
 from core.errors import UserError
 from widgets.selection import Selection
+
+STEPS = {"step_token": Stride.TOKEN, "step_layer": Stride.LAYER, "step_pass": Stride.PASS}
 
 
 class Controls(QObject):
     """Turns actions into commands to the session, with what is entered in the two forms."""
 
-    def __init__(self, session: Session, window: MainWindow) -> None:
+    def __init__(self, session: Session, window: MainWindow, travel: Travel) -> None:
         super().__init__(window)
-        self._session = session
+        self._session, self._travel = session, travel
         self._window = window
         self._prompt, self._form = window.prompt, window.form
         self._actions = actions = window.commands
@@ -26,6 +30,7 @@ class Controls(QObject):
         actions["pause"].triggered.connect(session.pause)
         actions["step_token"].triggered.connect(self.step_token)
         actions["step_layer"].triggered.connect(self.step_layer)
+        actions["step_pass"].triggered.connect(self.step_pass)
         actions["stop"].triggered.connect(session.stop)
         actions["reset"].triggered.connect(session.reset)
         actions["previous_token"].triggered.connect(self.select_previous)
@@ -41,8 +46,10 @@ class Controls(QObject):
 
     @Slot()
     def run(self) -> None:
-        """Go on with the run that is held, or start one."""
+        """Go on with the run that is held, from its end, or start one."""
         if self._session.is_running:
+            self._travel.play(False)
+            self.select_newest()
             self._session.play()
         else:
             self.start()
@@ -54,15 +61,18 @@ class Controls(QObject):
 
     @Slot()
     def step_token(self) -> None:
-        """Go one token on; where nothing runs, start a run and hold it after its first token."""
-        if self._session.is_running or self._begin(paused=True):
-            self._session.step_token()
+        """Go one token on; at the end of the recording run it, or start a run and hold it after its first token."""
+        self._step(Stride.TOKEN)
 
     @Slot()
     def step_layer(self) -> None:
-        """Go one layer on; where nothing runs, start a run and hold it after its first step."""
-        if self._session.is_running or self._begin(paused=True):
-            self._session.step_layer()
+        """Go one layer on; at the end of the recording run it, or start a run and hold it after its first step."""
+        self._step(Stride.LAYER)
+
+    @Slot()
+    def step_pass(self) -> None:
+        """Go on to the end of a target pass, as `step_token` does."""
+        self._step(Stride.PASS)
 
     @Slot(int)
     def select_token(self, token: int) -> None:
@@ -88,14 +98,14 @@ class Controls(QObject):
         held = session.state is RunState.PAUSED
         ready = session.can_run or held
         actions["run"].setText("&Continue" if session.is_running else "&Run")
-        for name in ("run", "step_token", "step_layer"):
-            explain(actions[name], ready, _why_not_ready(session))
+        explain(actions["run"], ready, _why_not_ready(session))
         explain(actions["pause"], session.is_running and not held, "nothing runs")
         explain(actions["stop"], session.is_running, "nothing runs")
         explain(actions["reload"], session.model is not None or session.state is RunState.FAILED, "no model is loaded")
         explain(actions["reset"], session.trace is not None, "there is no run on show")
         self._prompt.set_runnable(session.can_run)
         self._form.set_running(session.is_running)
+        self.show_position()
 
     def show_position(self) -> None:
         """Enable the moves that the selection has room for."""
@@ -104,6 +114,16 @@ class Controls(QObject):
         explain(self._actions["previous_token"], count > 0 and token != 0, none or "the first token is selected")
         explain(self._actions["next_token"], count > 0 and token != count - 1, none or "the last token is selected")
         explain(self._actions["newest_token"], count > 0, none)
+        ready = self._session.can_run or self._session.state is RunState.PAUSED
+        for name, stride in STEPS.items():
+            explain(self._actions[name], ready or self._travel.may_step(stride), _why_not_ready(self._session))
+        self._travel.show_state()
+
+    def _step(self, stride: Stride) -> None:
+        if self._travel.step(stride):
+            return
+        if self._session.is_running or self._begin(paused=True):
+            (self._session.step_layer if stride is Stride.LAYER else self._session.step_token)()
 
     def _begin(self, *, paused: bool) -> bool:
         """Start a run with what is entered; False, with a sentence beside the input, where that cannot be."""

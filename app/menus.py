@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu
 
-from app.actions import ALL, HELP, RUN, SELECT, THEMES
+from app.actions import ALL, HELP, RUN, SELECT, THEMES, TRAVEL
 from app.places import PLACES
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def _fill_file(window: MainWindow, menu: QMenu) -> None:
 
 def _fill_run(window: MainWindow, menu: QMenu) -> None:
     menu.addActions(window.commands.some(RUN))
+    menu.addSeparator()
+    menu.addActions(window.commands.some(TRAVEL))
     menu.addSeparator()
     menu.addActions(window.commands.some(SELECT))
     menu.addSeparator()

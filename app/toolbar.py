@@ -7,9 +7,11 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QSlider, QToolBar, QToolButton, QWidget
 
 from app.actions import Actions
-from app.forms import labelled, named
+from app.forms import named
 from app.icons import icon
+from app.travel_button import ReplayButton
 from widgets.palette import Theme
+from widgets.selection import Selection
 from widgets.theme import mixed
 
 MODEL_WIDTH = 230
@@ -18,6 +20,8 @@ LEAST_SCRUBBER = 48
 LONGEST_RUN = "Continue"
 """What the Run button may come to say; it keeps the room for it, so that nothing beside it moves."""
 PLAIN = ("pause", "step_token", "step_layer", "stop", "reset")
+PADDING = 12
+"""Beside the position's words, which are a button."""
 
 
 class Scrubber(QWidget):
@@ -26,33 +30,33 @@ class Scrubber(QWidget):
     moved = Signal(int)
     """The 0-based token that the user chose."""
 
-    def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
+    def __init__(self, actions: Actions, replay: ReplayButton, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.slider = named(QSlider(Qt.Orientation.Horizontal), "Token", "Choose a token (Alt+Left, Alt+Right)")
         self.slider.setRange(0, 0)
         self.slider.setMinimumWidth(LEAST_SCRUBBER)
         self.slider.setMaximumWidth(SCRUBBER_WIDTH)
         self.slider.valueChanged.connect(self.moved)
-        self.label = labelled("", "")
-        self.label.setMinimumWidth(self.label.fontMetrics().horizontalAdvance("token 0000 / 0000"))
-        self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.label = _asking(actions["goto_token"])
+        self.label.setMinimumWidth(self.label.fontMetrics().horizontalAdvance("token 0000 / 0000") + PADDING)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 4, 0)
         row.setSpacing(4)
         row.addStretch(1)
-        row.addWidget(action_button(actions["previous_token"], text=False))
+        row.addWidget(replay)
+        row.addWidget(slim(actions["previous_token"]))
         row.addWidget(self.slider, 100)
-        row.addWidget(action_button(actions["next_token"], text=False))
-        row.addWidget(action_button(actions["newest_token"], text=False))
+        row.addWidget(slim(actions["next_token"]))
+        row.addWidget(slim(actions["newest_token"]))
         row.addWidget(self.label)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self.show_tokens(0, None)
+        self.show_tokens(0, Selection())
 
-    def show_tokens(self, count: int, selected: int | None) -> None:
-        """Show `count` tokens with the 0-based `selected` one chosen; says nothing through `moved`."""
+    def show_tokens(self, count: int, selected: Selection) -> None:
+        """Show `count` tokens with the selected one chosen; says nothing through `moved`."""
         with QSignalBlocker(self.slider):
             self.slider.setRange(0, max(0, count - 1))
-            self.slider.setValue(selected or 0)
+            self.slider.setValue(selected.token or 0)
         self.slider.setEnabled(count > 1)
         self.label.setText(_position(count, selected))
 
@@ -69,12 +73,13 @@ class ToolBar(QToolBar):
         self._run_action = actions["run"]
         self.model = self._model_button(model_menu)
         self.run = self._run_button(self._run_action)
-        self.scrubber = Scrubber(actions)
+        self.replay = ReplayButton(actions)
+        self.scrubber = Scrubber(actions, self.replay)
         self.addWidget(self.model)
         self.addSeparator()
         self.addWidget(self.run)
         self._plain = [action_button(actions[name], text=True) for name in PLAIN]
-        for button in self._plain:
+        for button in (self._plain[0], slim(actions["step_back_token"]), *self._plain[1:]):
             self.addWidget(button)
         self.addWidget(self.scrubber)
 
@@ -143,9 +148,25 @@ def action_button(action: QAction, text: bool) -> QToolButton:
     return button
 
 
-def _position(count: int, selected: int | None) -> str:
+def slim(action: QAction) -> QToolButton:
+    """Only the action's icon, in little room."""
+    button = action_button(action, text=False)
+    button.setProperty("role", "slim")
+    return button
+
+
+def _asking(action: QAction) -> QToolButton:
+    """A button in place of a label: what it says is set from outside, what it does is the action's."""
+    button = named(QToolButton(), "Position", action.toolTip())
+    button.setProperty("role", "slim")
+    button.clicked.connect(action.trigger)
+    return button
+
+
+def _position(count: int, selected: Selection) -> str:
     if count == 0:
         return "no tokens"
-    if selected is None:
+    if selected.token is None:
         return f"{count} tokens" if count > 1 else "1 token"
-    return f"token {selected + 1} / {count}"
+    layer = "" if selected.layer is None else f" · layer {selected.layer + 1}"
+    return f"token {selected.token + 1} / {count}{layer}"

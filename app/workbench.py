@@ -23,6 +23,7 @@ from app.session_menus import SessionMenus
 from app.state_words import detail, empty_sentences
 from app.tools.rack import ToolRack
 from app.training_flow import TrainingFlow
+from app.travel import Travel
 from app.views import Views
 from core.progress import Progress
 from widgets.palette import Theme
@@ -37,7 +38,8 @@ class Workbench(QObject):
         self.session = session
         self.window = window
         self.views = Views(window.panels, self)
-        self.controls = Controls(session, window)
+        self.travel = Travel(session, window)
+        self.controls = Controls(session, window, self.travel)
         self.flow = ModelFlow(session, window)
         self.training = TrainingFlow(session, window, self.flow.use_parts)
         self.files = SessionFiles(session, window)
@@ -106,7 +108,7 @@ class Workbench(QObject):
     @Slot(object)
     def _show_selection(self, selection: Selection) -> None:
         running = self.session.state is RunState.RUNNING
-        self.views.show_selection(selection, gently=running and self.session.is_following)
+        self.views.show_selection(selection, gently=self.travel.is_playing or (running and self.session.is_following))
         self.rack.show_selection()
         self._show_position()
 
@@ -119,7 +121,7 @@ class Workbench(QObject):
         self._show_position()
 
     def _show_position(self) -> None:
-        self.window.tools.scrubber.show_tokens(self.controls.token_count, self.session.selection.token)
+        self.window.tools.scrubber.show_tokens(self.controls.token_count, self.session.selection)
         self.controls.show_position()
 
     @Slot(object)

@@ -4,7 +4,7 @@ Widgets ask for a look through the dynamic property `role`, never through colour
 
 - `QPushButton`, `QToolButton`: `role="primary"`, the one accented button of a window;
 - `QToolButton`: `role="quiet"`, a small one in a panel's header; `role="segment"`, one of a row to choose from, with
-  `end="left"` and `end="right"` at its ends;
+  `end="left"` and `end="right"` at its ends; `role="slim"`, an icon that has little room;
 - `QLabel`: `role="title"` (bold), `role="muted"`, `role="caution"`, `role="error"`;
 - `QTextEdit`: `role="plain"`, text that is read and copied, without a field around it.
 """
@@ -176,6 +176,9 @@ QPushButton[role="primary"]:pressed, QToolButton[role="primary"]:pressed { backg
 QPushButton[role="primary"]:focus, QToolButton[role="primary"]:focus { border: 2px solid $text; padding: 4px 11px; }
 QPushButton[role="primary"]:disabled, QToolButton[role="primary"]:disabled { background: $line; color: $faint;
     border-color: $line; }
+QToolButton[role="slim"] { padding: 5px 6px; }
+QToolButton[role="slim"]:focus { padding: 4px 5px; }
+QToolButton[role="slim"][popupMode="1"] { padding-right: 18px; }
 QToolButton[role="quiet"] { color: $muted; padding: 1px 6px; font-size: ${small}pt; }
 QToolButton[role="quiet"]:hover { color: $text; }
 QToolButton[role="quiet"]:focus { border: 1px solid $accent; padding: 1px 6px; }
