@@ -9,6 +9,9 @@ ICONS = ROOT / "icons"
 PROMPTS = ROOT / "prompts"
 """JSON Lines files, written for this program: what `train` and `evaluate` take where no others are named."""
 
+SAMPLE = ROOT / "sample" / "sample.specee"
+"""Recorded runs of the default model (`scripts/sample.py`), to look at without a model."""
+
 
 def icon_file(name: str) -> Path:
     """The SVG of this name; `tests/app/test_actions.py` holds that every named icon exists."""

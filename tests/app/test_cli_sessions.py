@@ -134,7 +134,7 @@ def test_that_export_refuses_what_cannot_be(tmp_path: Path, capsys: pytest.Captu
     assert "has no run 2; it holds one run" in complaint(capsys, "export", path, "--jsonl", "-", "--run", "2")
     assert "There is no file" in complaint(capsys, "export", tmp_path / "no.specee", "--jsonl", "-")
     assert "is there already" in complaint(capsys, "export", path, "--jsonl", path)
-    assert "--jsonl is missing" in complaint(capsys, "export", path)
+    assert "either --jsonl OUT, or --view NAME" in complaint(capsys, "export", path)
 
 
 # Other engines
