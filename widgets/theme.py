@@ -253,6 +253,10 @@ QAbstractItemView:focus { border-color: $accent; }
 QAbstractItemView::item { padding: 3px 8px; }
 QAbstractItemView::item:hover { background: $raised; }
 QAbstractItemView::item:selected { background: $selection; color: $text; }
+QAbstractItemView::indicator { width: 14px; height: 14px; border: 1px solid $muted; border-radius: 4px;
+    background: $field; }
+QAbstractItemView::indicator:hover { border-color: $accent; }
+QAbstractItemView::indicator:checked { background: $accent; border-color: $accent; image: url("$check"); }
 QHeaderView { background: $surface; border: none; }
 QHeaderView::section { background: $surface; color: $muted; border: none; border-bottom: 1px solid $line;
     padding: 5px 8px; }
