@@ -71,6 +71,19 @@ SELECT = (
     Spec("next_token", "Ne&xt token", "next", "Alt+Right", "Select the token after"),
     Spec("newest_token", "&Newest token", "follow", "Alt+End", "Select the newest token and follow those to come"),
 )
+BREAKPOINTS = (
+    Spec(
+        "continue_to_break",
+        "Run to next &breakpoint",
+        "break-next",
+        "F8",
+        "Go to the next hit; where none is recorded, go on with a held run until one comes",
+    ),
+    Spec("reverse_to_break", "Run &back to breakpoint", "break-previous", "Shift+F8", "Go back to the hit before"),
+    Spec("next_interesting", "Next &interesting", "interesting-next", "F4", "Go to the next token worth a look"),
+    Spec("previous_interesting", "&Previous interesting", "interesting-previous", "Shift+F4", "Go to the one before"),
+    Spec("toggle_break", "&Toggle breakpoint here", "break", "F9", "Break on what happened to the selected token"),
+)
 FILE = (
     Spec("new_session", "&New session", "new-session", "Ctrl+N", "Begin an empty session; the model stays"),
     Spec("open_session", "&Open session…", "session", "Ctrl+O", "Open recorded runs; no model is needed"),
@@ -131,7 +144,7 @@ HELP = (
     Spec("keys", "&Keyboard shortcuts…", "help", "F1", "Show every action with its key, and change keys"),
     Spec("about", "&About specee-viewer", "about", "Shift+F1", "Show the version and what the program is made with"),
 )
-ALL = (*FILE, *RUN, *TRAVEL, *SELECT, *MODEL, *THEMES, *VIEW, *HELP)
+ALL = (*FILE, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *MODEL, *THEMES, *VIEW, *HELP)
 
 
 class Actions(QObject):

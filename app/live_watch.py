@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from core.analysis.conditions import Condition
 from core.errors import UserError
-from core.trace.events import Event, RunEnded, RunStarted, TokenEmitted
+from core.trace.events import Event, ExitReason, RunEnded, RunStarted, TokenEmitted
 from core.trace.trace import Trace
 
 
@@ -54,7 +54,8 @@ class LiveWatch:
         self._waiting.append(event)
         with self._lock:
             conditions = [one for one in self._wanted if one not in self._given_up]
-        return self._look_at(event, conditions) if conditions and isinstance(event, TokenEmitted) else None
+        past = isinstance(event, TokenEmitted) and event.reason is ExitReason.GIVEN  # of the run that a branch left
+        return self._look_at(event, conditions) if isinstance(event, TokenEmitted) and conditions and not past else None
 
     def _look_at(self, event: TokenEmitted, conditions: Sequence[Condition]) -> Halt | None:
         for waiting in self._waiting:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu
 
-from app.actions import ALL, HELP, RUN, SELECT, THEMES, TRAVEL
+from app.actions import ALL, BREAKPOINTS, HELP, RUN, SELECT, THEMES, TRAVEL
 from app.places import PLACES
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ def fill_menu_bar(window: MainWindow) -> None:
     _fill_file(window, bar.addMenu("&File"))
     fill_model_menu(window, bar.addMenu("&Model"))
     _fill_run(window, bar.addMenu("&Run"))
+    bar.addMenu("De&bug").addActions(window.commands.some(BREAKPOINTS))
     _fill_view(window, bar.addMenu("&View"))
     bar.addMenu("&Help").addActions(window.commands.some(HELP))
     # A key only answers where a visible widget carries its action, and a desktop may take the menus away.

@@ -25,7 +25,7 @@ class OwnPolicyField(QWidget):
             QLineEdit(), "Your own class", "An exit policy as FILE.py:Class; docs/own-policy.md shows one"
         )
         self.text.setPlaceholderText("FILE.py:Class")
-        self.browse = named(QPushButton("&Browse…"), "Browse for a policy file", "Choose a Python file")
+        self.browse = named(QPushButton("Bro&wse…"), "Browse for a policy file", "Choose a Python file")
         self.note = Note()
         self.note.show_caution(WARNING)
         row = QHBoxLayout()

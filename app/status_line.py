@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QStatusBar, QWidget
 
 from app.progress_line import ProgressLine
@@ -96,7 +97,13 @@ class StatusLine(QStatusBar):
 def _show(label: QuietLabel, text: str | None) -> None:
     """A label that was there once keeps its place: coming and going, it would have the window lay itself out anew."""
     label.setText(text or "")
-    if text is not None:
+    bar = label.parentWidget()
+    if text is None:
+        return
+    if isinstance(bar, QStatusBar) and bar.currentMessage():
+        # The bar shows it once the message is gone; now it would be painted over the message.
+        label.setAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide, False)
+    else:
         label.show()
 
 

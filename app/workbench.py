@@ -21,6 +21,7 @@ from app.session import Session
 from app.session_files import SessionFiles
 from app.session_menus import SessionMenus
 from app.state_words import detail, empty_sentences
+from app.tools.debugging import Debugging
 from app.tools.rack import ToolRack
 from app.training_flow import TrainingFlow
 from app.travel import Travel
@@ -45,6 +46,7 @@ class Workbench(QObject):
         self.files = SessionFiles(session, window)
         self.recovery = RecoveryOffer(self.files)
         self.menus = SessionMenus(session, self.files, window)
+        self.debugging = Debugging(session, window)
         self.rack = ToolRack(self)
 
     def build(self) -> Iterator[None]:
@@ -53,6 +55,7 @@ class Workbench(QObject):
         self._connect()
         for action in self.window.commands.some(MODEL):
             action.setEnabled(True)
+        self.debugging.enable()
         self._show_model(self.session.model)
         self._show_trace(0)
         self._show_state(self.session.state)
@@ -62,6 +65,7 @@ class Workbench(QObject):
     def close(self) -> None:
         """End the session, and wait for the engine's thread and for what is being saved."""
         self.rack.close()
+        self.debugging.close()
         self.training.close()
         self.session.close()
         self.recovery.close()
@@ -115,7 +119,7 @@ class Workbench(QObject):
     @Slot()
     def _show_figures(self) -> None:
         session, status = self.session, self.window.status
-        status.show_state(session.state, detail(session.state, session.trace))
+        status.show_state(session.state, self.debugging.detail() or detail(session.state, session.trace))
         status.show_figures(self.views.figures, session.trace)
         self.views.set_empty(empty_sentences(session.state, session.model is not None, session.trace))
         self._show_position()

@@ -21,9 +21,9 @@ from core.analysis.text_conditions import LONGEST_TEXT, TextContains
 from core.analysis.texts import quoted
 from core.errors import UserError
 from core.progress import check
-from core.trace.events import BoolArray
+from core.trace.events import BoolArray, ExitReason
 from core.trace.growing import Growing
-from core.trace.overview import NO_CANDIDATE
+from core.trace.overview import NO_CANDIDATE, REASONS
 from core.trace.reading import ReadableTrace
 
 Told = Callable[[int], object]
@@ -84,13 +84,13 @@ def telling_condition(trace: ReadableTrace, token: int) -> Condition:
     """The condition that tells best what happened to an emitted token; its pass meets it.
 
     A wrong exit comes first, then a full-depth token that was no candidate, a refusal, and where the pass ended; of
-    the prompt's own pass there is only the text.
+    the prompt's own pass, and of tokens that were given to a branch, there is only the text.
 
     Raises:
-        UserError: it is the prompt's token and says nothing.
+        UserError: it is one of these and says nothing.
     """
     outcome, seen = Outcome(int(outcomes(trace, token)[0])), trace.overview
-    if outcome is Outcome.PREFILL:
+    if REASONS[seen.reasons[token]] in (ExitReason.PREFILL, ExitReason.GIVEN):
         return _saying(seen.texts[token])
     if outcome is Outcome.WRONG_EXIT:
         return WrongExit()
@@ -107,6 +107,5 @@ def _saying(text: bytes) -> Condition:
         return TextContains(text.decode()[:LONGEST_TEXT])
     except (UnicodeDecodeError, UserError):
         raise UserError(
-            f"The first token {quoted(text)} comes from the prompt’s own pass, which no breakpoint tells apart; "
-            "select another token."
+            f"Nothing was decided for the token {quoted(text)}, and it says nothing to stop at; select another one."
         ) from None

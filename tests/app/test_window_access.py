@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QScrollBar,
+    QTabBar,
     QToolButton,
     QWidget,
 )
@@ -38,7 +39,7 @@ def test_that_no_two_visible_labels_share_a_key(stage: WindowStage) -> None:
                 one.text() for one in stage.window.findChildren(kind) if one.isVisible() and "<" not in one.text()
             ]
         keys = [text[text.index("&") + 1].lower() for text in texts if "&" in text]
-        assert len(set(keys)) == len(keys), (policy, sorted(keys))
+        assert len(set(keys)) == len(keys), (policy, "".join(sorted(keys)))
 
 
 def test_that_the_prompt_is_as_high_as_the_tokens_and_the_engine_gets_the_rest(stage: WindowStage) -> None:
@@ -60,7 +61,8 @@ def test_that_every_input_has_a_name_for_a_screen_reader(stage: WindowStage) -> 
 def test_that_whatever_tab_reaches_has_a_name(stage: WindowStage) -> None:
     for widget in stage.window.findChildren(QWidget):
         in_a_list = isinstance(widget.window(), QFrame)  # that a combo box opens
-        if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and not in_a_list:
+        unused = isinstance(widget, QTabBar) and not widget.count()  # that Qt keeps for docks to come
+        if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and not in_a_list and not unused:
             reached = widget.focusProxy() or widget
             spoken = QAccessible.queryAccessibleInterface(reached).text(QAccessible.Text.Name)
             assert spoken, f"{reached} in {reached.parent()}"

@@ -98,7 +98,7 @@ def test_that_the_gravest_of_what_happened_to_a_token_is_told() -> None:
 
 
 def test_that_a_prompts_token_without_whole_characters_is_told_apart_by_nothing() -> None:
-    with pytest.raises(UserError, match="select another token"):
+    with pytest.raises(UserError, match="select another one"):
         telling_condition(trace_of(started(), emitted(0, b"\xe5\xa4")), 0)
 
 
