@@ -45,6 +45,15 @@ class DeskSettings:
         self._store.setValue("palette/recent", json.dumps([key, *others][:RECENT_COMMANDS]))
 
     @property
+    def shared_layout(self) -> str:
+        """The layout whose shares divided the room; "" where the user had moved something."""
+        return self._text("window/shared")
+
+    @shared_layout.setter
+    def shared_layout(self, name: str) -> None:
+        self._store.setValue("window/shared", name)
+
+    @property
     def layouts(self) -> dict[str, QByteArray]:
         """The user's own layouts by name, in the order in which they were saved."""
         found = {}
@@ -67,9 +76,12 @@ class DeskSettings:
         pairs = found.items() if isinstance(found, dict) else ()
         return {name: text for name, text in pairs if isinstance(text, str)}
 
+    def _text(self, key: str) -> str:
+        value = self._store.value(key, "")
+        return value if isinstance(value, str) else ""
+
     def _json(self, key: str) -> object:
-        text = self._store.value(key, "")
         try:
-            return json.loads(text) if isinstance(text, str) and text else None
+            return json.loads(self._text(key) or "null")
         except (ValueError, RecursionError):
             return None

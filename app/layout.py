@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, Signal, Slot
+from PySide6.QtCore import QByteArray, QChildEvent, QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QStyle, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QStyle, QTabBar, QVBoxLayout, QWidget
 
-from app.layouts import FIRST, Group, Layout
+from app.layouts import FIRST, NAMED, Group, Layout
 from app.places import TOOLS
 from app.settings import LAYOUT_VERSION, Preferences
 
@@ -33,6 +33,7 @@ class DockHost(QMainWindow):
         super().__init__()
         self.setWindowFlags(Qt.WindowType.Widget)
         self.setDockNestingEnabled(True)
+        self.setAnimated(False)  # panels change places at once, for who wants no motion, too
         self._docks = docks
         self._layout = FIRST
         self._untouched = True
@@ -40,6 +41,8 @@ class DockHost(QMainWindow):
         """Where everything was before one panel was maximised."""
         self._alone: QDockWidget | None = None
         """The panel that was maximised last."""
+        self._tidy = QTimer(self, singleShot=True, interval=0)
+        self._tidy.timeout.connect(self._hide_strays)
         self.arrange()
         for dock in docks.values():
             dock.topLevelChanged.connect(self._touch)
@@ -51,6 +54,7 @@ class DockHost(QMainWindow):
         """Put every panel where the layout has it; those that it does not name are hidden."""
         self._forget_maximised()
         self._layout = layout = layout.among(self._docks)
+        self._untouched = False  # what is resized meanwhile must not look for panels that are not there yet
         for dock in self._docks.values():
             dock.setFloating(False)
             self.removeDockWidget(dock)
@@ -63,6 +67,7 @@ class DockHost(QMainWindow):
             self._docks[group.keys[0]].raise_()
         self._untouched = True
         self._share()
+        self._tidy.start()
 
     def restore(self, state: QByteArray) -> bool:
         """Put the panels where they were; False, and everything in its first place, where that cannot be read."""
@@ -71,7 +76,22 @@ class DockHost(QMainWindow):
         found = self.restoreState(state, LAYOUT_VERSION)
         if not found:
             self.arrange()
+        self._tidy.start()
         return found
+
+    @property
+    def shared_as(self) -> str:
+        """The layout by whose shares the room is divided; "" once the user has moved something."""
+        known = {"first": FIRST, **NAMED}
+        names = (name for name, layout in known.items() if layout.among(self._docks) == self._layout)
+        return next(names, "") if self._untouched else ""
+
+    def share_as(self, name: str) -> None:
+        """Divide the room by a layout's shares from now on, as nothing was moved since it was chosen."""
+        layout = {"first": FIRST, **NAMED}.get(name)
+        if layout is not None:
+            self._layout, self._untouched = layout.among(self._docks), True
+            self.settle()
 
     def state(self) -> QByteArray:
         """Where the panels are, or were before one was maximised."""
@@ -121,6 +141,26 @@ class DockHost(QMainWindow):
         """Sizes given before the window has its own are lost; they are given again until the user sees them."""
         super().resizeEvent(event)
         self.settle()
+        self._tidy.start()
+
+    def childEvent(self, event: QChildEvent) -> None:
+        """Tab bars come and go as panels are laid behind each other."""
+        super().childEvent(event)
+        bar = event.child()
+        if event.type() is QEvent.Type.ChildPolished and isinstance(bar, QTabBar):
+            bar.setElideMode(Qt.TextElideMode.ElideRight)
+            bar.setUsesScrollButtons(True)
+            bar.setAccessibleName("Panels behind each other")
+            self._tidy.start()
+
+    @Slot()
+    def _hide_strays(self) -> None:
+        """Qt forgets tab bars of layouts that were replaced before they were shown, and leaves them where they were."""
+        panels = [dock.geometry() for dock in self._docks.values() if dock.isVisible() and not dock.isFloating()]
+        for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            place = bar.geometry()
+            if not self.rect().intersects(place) or any(place.intersects(panel) for panel in panels):
+                bar.hide()
 
     @Slot()
     def settle(self) -> None:
@@ -209,8 +249,8 @@ def restore(window: QMainWindow, host: DockHost, preferences: Preferences) -> No
     geometry, layout = preferences.geometry, preferences.layout
     if geometry.isEmpty() or not window.restoreGeometry(geometry):
         window.resize(*SIZE)
-    if not layout.isEmpty():
-        host.restore(layout)
+    if not layout.isEmpty() and host.restore(layout):
+        host.share_as(preferences.desk.shared_layout)
     bring_back(window, host)
 
 
@@ -218,6 +258,7 @@ def remember(window: QMainWindow, host: DockHost, preferences: Preferences) -> N
     """Keep where window and panels are."""
     preferences.geometry = window.saveGeometry()
     preferences.layout = host.state()
+    preferences.desk.shared_layout = host.shared_as
 
 
 def bring_back(window: QWidget, host: DockHost) -> None:

@@ -115,6 +115,8 @@ def stylesheet(theme: Theme, font_point_size: float) -> str:
         radius=RADIUS,
         up=_icon(f"chevron-up-{theme.name}"),
         down=_icon(f"chevron-down-{theme.name}"),
+        left=_icon(f"chevron-left-{theme.name}"),
+        right=_icon(f"chevron-right-{theme.name}"),
         check=_icon(f"check-{theme.name}"),
     )
 
@@ -155,6 +157,16 @@ QTabBar::tab { color: $muted; background: transparent; border: none; border-bott
 QTabBar::tab:hover { color: $text; }
 QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
 QTabBar::tab:focus { color: $accent; }
+QTabBar::tab:bottom { border: 1px solid transparent; border-top: 2px solid transparent; padding: 4px 11px 5px 11px;
+    margin-right: 2px; border-bottom-left-radius: ${radius}px; border-bottom-right-radius: ${radius}px; }
+QTabBar::tab:bottom:hover { background: $raised; }
+QTabBar::tab:bottom:selected { background: $surface; border-color: $line; border-top-color: $accent; }
+QTabBar::tab:bottom:selected:focus { border-color: $accent; }
+QTabBar::scroller { width: 40px; }
+QTabBar QToolButton { background: $window; border: 1px solid $line; border-radius: 4px; padding: 0; margin: 2px 1px; }
+QTabBar QToolButton:hover { background: $raised; }
+QTabBar QToolButton::left-arrow { image: url("$left"); width: 9px; height: 9px; }
+QTabBar QToolButton::right-arrow { image: url("$right"); width: 9px; height: 9px; }
 QTabWidget::pane { border: 1px solid $line; border-radius: ${radius}px; }
 QGroupBox { border: 1px solid $line; border-radius: ${radius}px; margin-top: 10px; padding: 10px 8px 8px 8px; }
 QGroupBox::title { subcontrol-origin: margin; left: 8px; padding: 0 4px; color: $muted; }

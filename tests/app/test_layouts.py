@@ -136,3 +136,14 @@ def test_that_a_window_that_would_lie_off_every_screen_comes_back(qtbot: QtBot) 
     layout.bring_back(window, window.host)
     assert screen.contains(window.panels["why"].frameGeometry().topLeft() + QPoint(0, 4))
     window.close()
+
+
+def test_that_panels_never_moved_keep_their_shares_in_a_larger_window_of_the_next_launch(qtbot: QtBot) -> None:
+    stage = WindowStage(qtbot)
+    stage.window.resize(1000, 640)
+    qtbot.waitUntil(lambda: stage.window.panels["prompt"].width() < 340)
+    stage.window.close()
+    window = stage.open()
+    window.resize(1520, 940)
+    qtbot.waitUntil(lambda: window.width() == 1520 and window.panels["prompt"].width() < 340)
+    window.close()
