@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from app.recorder import Recorder
 from core.errors import UserError
+from core.trace.events import FloatArray
 from core.trace.marks import Mark
 from core.trace.reading import ReadableTrace
 from core.trace.saving import MemoryRun, StoredRun
@@ -110,6 +112,17 @@ class Library:
         if entry.stored is None:
             entry.stored = self._file(entry).trace(number, self._on_damage)
         return entry.stored
+
+    def weights_of(self, number: int) -> Callable[[], Mapping[str, FloatArray] | None]:
+        """Gives the arrays of the predictors that judged a run, None where no file has them; any thread may call it.
+
+        Raises:
+            UserError: the file cannot be read.
+        """
+        entry = self._entries.get(number)
+        if entry is None or self._place(entry) is None:
+            return lambda: None
+        return partial(self._file(entry).weights, number)
 
     def fill(self, file: SessionFile, traces: Iterable[StoredTrace] = (), *, saved: bool = True) -> None:
         """Take over all runs and marks of a file.

@@ -23,9 +23,11 @@ from core.analysis.summaries import (
 from core.analysis.tree_curves import node_curves
 from core.analysis.why import why
 from core.config import Policy, Record
+from core.trace.events import IntArray
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord
 from widgets.exit_chart import ExitChart
+from widgets.highlight import SIGN
 from widgets.palette import DARK, Theme
 from widgets.probability_curves import NO_TOKEN, ProbabilityCurvesView
 from widgets.scheduler_map import SchedulerMapView
@@ -60,6 +62,8 @@ class Views(QObject):
         """Whether the run is recorded in audit depth: only then can exits be known to be wrong."""
         self._treed = False
         """Whether the run decodes token trees."""
+        self._highlight = ""
+        """What the highlighted tokens are."""
         self._pending: dict[str, int] = {}
         """By panel: the first token that it has not drawn yet."""
         self._behind: set[str] = set()
@@ -133,6 +137,14 @@ class Views(QObject):
         for key in (CURVES.key, TREE.key, WHY.key):
             self._ask(key, selection.token or 0)
 
+    def set_highlight(self, tokens: IntArray, name: str) -> None:
+        """Mark these 0-based tokens, ascending, in strip and chart; `name` tells in the legend what they are."""
+        for view in (self.tokens, self.exits):
+            view.set_highlight(tokens)
+        if name != self._highlight:
+            self._highlight = name
+            self._show_legends()
+
     def set_empty(self, sentences: dict[str, str] | None) -> None:
         """Show a sentence in place of each view; None shows the views, each in its turn: all of them fill a frame."""
         for key, panel in self.panels.items():
@@ -167,7 +179,8 @@ class Views(QObject):
             self.panels[place.key].raise_()
 
     def _show_legends(self) -> None:
-        tokens = self.tokens.legend_html(self._theme, self._audited, self._treed)
+        lit = f'<span style="color:{self._theme.accent}">{SIGN}</span> {self._highlight} · ' if self._highlight else ""
+        tokens = lit + self.tokens.legend_html(self._theme, self._audited, self._treed)
         self.panels[TOKENS.key].set_subtitle(unbroken(tokens))
         for key, view in ((EXITS.key, self.exits), (SCHEDULER.key, self.scheduler)):
             self.panels[key].set_subtitle(unbroken(view.legend_html(self._theme, self._audited)))

@@ -10,6 +10,7 @@ from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontMetrics, QPainter, QPainterPath, QPen
 
 from core.analysis.summaries import Outcome
+from widgets.highlight import paint_corner
 from widgets.palette import Theme, exit_colours
 from widgets.plot_items import draw_unequals
 from widgets.theme import SMALL, mixed
@@ -35,6 +36,8 @@ class ChipState:
     hovered: bool = False
     focused: bool = False
     in_flight: bool = False
+    highlighted: bool = False
+    """Whether it belongs to the tokens that are highlighted everywhere."""
 
 
 class ChipPainter:
@@ -77,6 +80,8 @@ class ChipPainter:
         self._paint_bar(painter, rect, chip)
         self._paint_text(painter, rect, chip)
         self._paint_number(painter, rect, chip)
+        if chip.highlighted:
+            paint_corner(painter, rect, self.theme)
         painter.restore()
         painter.setPen(self._outline(chip))
         painter.drawPath(shape)

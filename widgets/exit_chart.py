@@ -9,7 +9,9 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from core.analysis.summaries import RUNNING_MEAN, ExitSeries, Outcome
+from core.trace.events import IntArray
 from widgets.exit_items import Bars, MeanLine, OutcomeMarks
+from widgets.highlight import FootMarks
 from widgets.palette import Theme
 from widgets.plot_items import whole_ticks
 from widgets.selection import Selection
@@ -37,8 +39,8 @@ class ExitChart(TokenPlot):
         self.series = _EMPTY
         self._notes: Callable[[int], str] | None = None
         self.bars, self.marks = Bars(), OutcomeMarks()
-        self.mean = MeanLine()
-        for depth, item in enumerate((self.bars, self.mean, self.marks)):
+        self.mean, self.highlight = MeanLine(), FootMarks()
+        for depth, item in enumerate((self.bars, self.mean, self.marks, self.highlight)):
             self.add(item, depth)
         self.apply_theme(self.theme)
         self.clear()
@@ -55,6 +57,10 @@ class ExitChart(TokenPlot):
     def set_notes(self, notes: Callable[[int], str]) -> None:
         """Ask this which two tokens a wrong exit of a 0-based token was about, for the hover."""
         self._notes = notes
+
+    def set_highlight(self, tokens: IntArray) -> None:
+        """Mark the bars of these 0-based tokens, ascending, and no others."""
+        self.highlight.set_tokens(tokens)
 
     def set_series(self, series: ExitSeries, first: int = 0) -> None:
         """Show these exits; tokens before the 0-based `first` are as they were, and need no painting."""

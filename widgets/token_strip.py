@@ -7,20 +7,11 @@ from collections.abc import Callable
 from typing import cast
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QHelpEvent,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-    QRegion,
-    QResizeEvent,
-)
+from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QRegion, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from core.analysis.summaries import Outcome, TokenChips
+from core.trace.events import IntArray
 from widgets.chip_painter import ChipPainter, ChipState
 from widgets.chip_words import outcome_words
 from widgets.painting import painting
@@ -55,6 +46,7 @@ class TokenStrip(QAbstractScrollArea):
         self._in_flight: int | None = None
         self._selection = Selection()
         self._hovered: int | None = None
+        self._highlight: frozenset[int] = frozenset()
         self._notes: Callable[[int], str] | None = None
         self._chip = ChipPainter(self.font(), DARK)
         self._flow = TokenFlow(GAP)
@@ -122,6 +114,11 @@ class TokenStrip(QAbstractScrollArea):
             self.viewport().update()  # the focus ring lies around the chip or around everything
         else:
             self._repaint(before, selection.token)
+
+    def set_highlight(self, tokens: IntArray) -> None:
+        """Mark the chips of these 0-based tokens, and no others."""
+        self._highlight = frozenset(tokens.tolist())
+        self.viewport().update()
 
     def apply_theme(self, theme: Theme) -> None:
         self._chip = ChipPainter(self.font(), theme)
@@ -265,8 +262,8 @@ class TokenStrip(QAbstractScrollArea):
         exit_layer, outcome = self._exit_layers[box], Outcome(self._outcomes[box])
         mark = Outcome.REFUSED if self._refusals[box] and outcome is not Outcome.WRONG_EXIT else outcome
         colour = self._chip.colour(exit_layer, self._depth)
-        share = exit_layer / self._depth
-        return ChipState(self._texts[box], str(exit_layer), share, colour, mark, chosen, hovered, focused)
+        text, share, lit = self._texts[box], exit_layer / self._depth, box in self._highlight
+        return ChipState(text, str(exit_layer), share, colour, mark, chosen, hovered, focused, highlighted=lit)
 
     def _describe(self) -> None:
         token = self._selection.token

@@ -117,22 +117,39 @@ class LedgerRow:
         return LABELS[self.entry]
 
 
-def ledger(trace: ReadableTrace, first: int = 0) -> Ledger:
-    """The emitted tokens from `first` on."""
+def ledger(trace: ReadableTrace, first: int = 0, last: int | None = None) -> Ledger:
+    """The emitted tokens from `first` on, up to `last` - 1 where it is given."""
     settings = trace.started.settings if trace.started else RunSettings()
-    records = [trace.records[token] for token in range(first, trace.emitted_count)]
-    exits = trace.exit_layers[first:]
+    last = trace.emitted_count if last is None else min(last, trace.emitted_count)
+    records = [trace.records[token] for token in range(first, last)]
+    exits = trace.exit_layers[first:last]
     entries = np.array([entry_of(record, settings) for record in records], np.uint8)
     early = (entries == Entry.RIGHT_EXIT) | (entries == Entry.WRONG_EXIT)
-    begins = trace.overview.passes[first:] == np.arange(first, first + len(records))
+    begins = trace.overview.passes[first:last] == np.arange(first, last)
     return Ledger(
         first=first,
         entries=entries,
         saved=np.where(early, trace.depth - exits, 0),
         lost=np.array([_lost(r, Entry(e)) for r, e in zip(records, entries, strict=True)], np.int64),
-        refusals=np.where(begins, trace.overview.refusals[first:], 0),
+        refusals=np.where(begins, trace.overview.refusals[first:last], 0),
         gated=np.where(begins, np.array([_gated(record) for record in records], np.int64), 0),
     )
+
+
+def extended(before: Ledger, tail: Ledger) -> Ledger:
+    """One ledger of both; where both know a token, `tail` is right.
+
+    Raises:
+        ValueError: tokens between the two are missing.
+    """
+    kept = tail.first - before.first
+    if not 0 <= kept <= len(before.entries):
+        raise ValueError(f"the ledgers do not meet: {before.first}, {len(before.entries)} tokens, and {tail.first}")
+    pairs = (
+        (getattr(before, name)[:kept], getattr(tail, name))
+        for name in ("entries", "saved", "lost", "refusals", "gated")
+    )
+    return Ledger(before.first, *(np.concatenate(pair) for pair in pairs))
 
 
 def entry_of(record: TokenRecord, settings: RunSettings) -> Entry:

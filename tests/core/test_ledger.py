@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.analysis.columns import columns_of
-from core.analysis.ledger import LABELS, MEANINGS, Entry, Ledger, blame, ledger, what_is_missing
+from core.analysis.ledger import LABELS, MEANINGS, Entry, Ledger, blame, extended, ledger, what_is_missing
 from core.analysis.what_if import Redecider
 from core.config import Policy, Record, SchedulerSettings
 from core.exits.stability import first_stable
@@ -125,6 +125,17 @@ def test_that_a_later_part_of_the_ledger_is_the_tail_of_the_whole(recorder: Reco
     assert tail.tokens(Entry.NOTHING_TO_GAIN).tolist() == [
         token for token in whole.tokens(Entry.NOTHING_TO_GAIN) if token >= 9
     ]
+
+
+def test_that_a_ledger_of_portions_is_the_ledger_of_the_whole(recorder: Recorder) -> None:
+    trace = recorder.run(audit_settings())
+    whole, grown = ledger(trace), ledger(trace, 0, 12)
+    for first, last in ((12, 20), (15, 22), (22, None)):  # the second looks at some tokens again
+        grown = extended(grown, ledger(trace, first, last))
+    for name in ("entries", "saved", "lost", "refusals", "gated"):
+        np.testing.assert_array_equal(getattr(grown, name), getattr(whole, name))
+    with pytest.raises(ValueError, match="do not meet"):
+        extended(ledger(trace, 0, 5), ledger(trace, 6))
 
 
 def test_that_a_token_missed_by_schedule_leaves_right_where_the_silent_predictor_is_asked(recorder: Recorder) -> None:

@@ -1,0 +1,137 @@
+"""The ledger tool: one class a token, counted while the run goes on, and its tokens highlighted in every view."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QTimer, Slot
+from PySide6.QtWidgets import QWidget
+
+from app.chore import Chore
+from app.failure import Failure
+from app.tools.tool import NO_RUN, Tool
+from core.analysis.ledger import LABELS, Entry, Ledger, extended, ledger, what_is_missing
+from core.analysis.summaries import visible
+from core.trace.frozen import frozen
+from core.trace.reading import ReadableTrace
+from widgets.ledger_view import LedgerView
+from widgets.palette import Theme
+
+if TYPE_CHECKING:
+    from app.panel import Panel
+    from app.workbench import Workbench
+
+PORTION = 256
+"""Tokens looked at in one go: between two of them the panel tells how far it is."""
+PAUSE_MS = 400
+"""Between two looks at a run that goes on."""
+
+
+class LedgerTool(Tool):
+    """Looks at each token once, away from the window's thread; what changes is looked at again."""
+
+    def __init__(self, work: Workbench, panel: Panel) -> None:
+        super().__init__(work, panel)
+        self.found: Ledger | None = None
+        """Of the run on show, as far as it was looked at."""
+        self._of: ReadableTrace | None = None
+        self._done = 0
+        """Tokens that need no second look."""
+        self._chore: Chore | None = None
+        self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)
+        self._pause.timeout.connect(self._next)
+
+    def build(self) -> QWidget:
+        self.view = LedgerView()
+        self.view.selected.connect(self.selected)
+        self.view.class_chosen.connect(self._highlight)
+        return self.view
+
+    def draw(self, first: int | None) -> str | None:
+        trace = self.trace
+        if trace is not self._of:
+            self._of, self.found, self._done = trace, None, 0
+            self._highlight(None)
+            self.view.entry = None
+        if first is not None:
+            self._done = min(self._done, first)
+        if trace is None:
+            self.panel.set_subtitle("")
+            return NO_RUN
+        if missing := what_is_missing(trace):
+            self.panel.set_subtitle("")
+            return missing
+        if not self._pause.isActive():
+            self._next()
+        self.view.set_selection(self.selection)
+        return None
+
+    def apply_theme(self, theme: Theme) -> None:
+        self.view.apply_theme(theme)
+
+    def close(self) -> None:
+        self._pause.stop()
+        if self._chore is not None:
+            self._chore.over.disconnect()
+            self._chore.wait()
+            self._chore = None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether tokens wait to be looked at."""
+        return self._of is not None and self._done < self._of.emitted_count
+
+    @Slot()
+    def _next(self) -> None:
+        if self._chore is not None or not self.is_behind or self._of is None:
+            return
+        trace, first = self._of, self._done
+        last = min(first + PORTION, trace.emitted_count)
+        self._done = last
+        chore = self._chore = Chore(partial(ledger, frozen(trace), first, last), self)
+        chore.over.connect(partial(self._over, trace))
+        chore.start()
+
+    def _over(self, of: ReadableTrace, outcome: Ledger | Failure) -> None:
+        self._chore = None
+        if of is self._of:
+            self._take(outcome)
+        if self._goes_on:
+            self._pause.start()
+        else:
+            self._next()
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether the run on show is getting tokens right now."""
+        return self._of is not None and self._of.ended is None
+
+    def _take(self, outcome: Ledger | Failure) -> None:
+        trace = self._of
+        assert trace is not None, "only a run's tokens are looked at"
+        if isinstance(outcome, Failure):
+            self.panel.set_empty(outcome.sentence)
+            return
+        self.found = outcome if self.found is None else extended(self.found, outcome)
+        seen, exits = trace.overview, trace.exit_layers
+        self.view.show_ledger(
+            self.found,
+            lambda token: visible(seen.texts[token], bool(seen.special[token])),
+            lambda token: int(exits[token]),
+        )
+        self._highlight(self.view.entry)
+        count, told = trace.emitted_count, len(self.found.entries)
+        self.panel.set_subtitle(_progress(told, count) if told < count - 1 else f"{self.found.told} tokens")
+
+    @Slot(object)
+    def _highlight(self, entry: Entry | None) -> None:
+        tokens = np.zeros(0, np.int64)
+        if entry is not None and self.found is not None:
+            tokens = self.found.tokens(entry)
+        self.work.views.set_highlight(tokens, LABELS[entry] if entry is not None else "")
+
+
+def _progress(told: int, count: int) -> str:
+    return f"{told} of {count} tokens"

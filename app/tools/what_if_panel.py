@@ -1,0 +1,133 @@
+"""The view of the what-if panel: settings, what they come to, and pages for the decisions and the frontier."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.forms import labelled, named
+from app.tools.what_if_form import WhatIfForm
+from widgets.frontier_plot import COLUMNS, FrontierPlot
+from widgets.palette import Theme
+from widgets.rows_table import RowsTable
+from widgets.what_if_plot import WhatIfPlot
+from widgets.what_if_table import WhatIfTable
+
+BESIDE_FROM = 1.25
+"""Width over height from which the settings stand beside the pages and not above them."""
+FORM_WIDTH = 236
+WORDS_FROM = 380
+"""Height from which sentences stand under the figures."""
+NO_LIMIT = 16_777_215
+"""Qt's own largest size."""
+RERUN_TIP = "Run the same prompt with these settings as a new run, and hold what was decided here against it"
+
+
+class WhatIfPanel(QWidget):
+    """Only lays out; `app.tools.what_if` brings it to life."""
+
+    page_shown = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName("What if")
+        self.form = WhatIfForm()
+        self.reset = named(QPushButton("Reset"), "Reset the what-if", "Back to the recording's own settings")
+        self.rerun = named(QPushButton("Re-run for truth"), "Re-run for truth", RERUN_TIP)
+        self.totals, self.words, self.truth = labelled("", "plain"), labelled("", "muted"), labelled("", "plain")
+        self.plot, self.table = WhatIfPlot(), WhatIfTable()
+        self.frontier, self.points = FrontierPlot(), RowsTable("Frontier as a table", COLUMNS)
+        for label in (self.totals, self.words, self.truth):
+            label.setTextFormat(Qt.TextFormat.RichText)
+            label.setWordWrap(True)
+        self.exactness = self.advice = ""
+        """What stands under the figures, by page, as far as there is room (minimal HTML)."""
+        self._lay_out()
+        self.show_truth("")
+
+    @property
+    def shows_frontier(self) -> bool:
+        """Whether the frontier is on show, as a plot or as a table."""
+        return self.pages.currentWidget() in (self.frontier, self.points)
+
+    def show_words(self, exactness: str, advice: str) -> None:
+        """How far the decisions are exact, and what the frontier advises, in sentences (minimal HTML)."""
+        self.exactness, self.advice = exactness, advice
+        self._show_words()
+
+    def show_truth(self, words: str) -> None:
+        """What the re-run said, in sentences (minimal HTML); "" takes the line away."""
+        self.truth.setText(words)
+        self.truth.setVisible(bool(words))
+
+    def name_changes(self, title: str) -> None:
+        """The title of the page of changed decisions, which counts them."""
+        self.pages.setTabText(self.pages.indexOf(self.table), title)
+
+    def apply_theme(self, theme: Theme) -> None:
+        for part in (self.plot, self.table, self.frontier, self.points):
+            part.apply_theme(theme)
+
+    def sizeHint(self) -> QSize:
+        return QSize(600, 320)
+
+    def minimumSizeHint(self) -> QSize:
+        """Less than its parts ask for: a panel behind others must not keep them from becoming narrow."""
+        return QSize(220, 140)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        beside = self.width() > BESIDE_FROM * self.height()
+        direction = QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom
+        if direction is not self._all.direction():
+            self._all.setDirection(direction)
+        self._area.setMinimumWidth(FORM_WIDTH if beside else 0)
+        self._area.setMaximumWidth(FORM_WIDTH if beside else NO_LIMIT)
+        self._area.setMaximumHeight(NO_LIMIT if beside else max(self.height() * 2 // 5, 90))
+        self._show_words()
+
+    def _show_words(self) -> None:
+        """In a low panel the sentences stand in the tooltips: the plot needs the room."""
+        words = self.advice if self.shows_frontier else self.exactness
+        self.words.setText(words)
+        self.words.setVisible(bool(words) and self.height() >= WORDS_FROM)
+        self.totals.setToolTip("".join(f"<p>{one}</p>" for one in (self.exactness, self.advice) if one))
+
+    def _lay_out(self) -> None:
+        self.form.buttons.addWidget(self.reset)
+        self.form.buttons.addWidget(self.rerun, 1)
+        self._area = QScrollArea()
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setWidget(self.form)
+        self.pages = named(QTabWidget(), "What-if pages", "")
+        self.pages.setDocumentMode(True)
+        for page, title in (
+            (self.plot, "Exits"),
+            (self.table, "Changed"),
+            (self.frontier, "Frontier"),
+            (self.points, "Table"),
+        ):
+            self.pages.addTab(page, title)
+        self.pages.currentChanged.connect(self._show_words)
+        self.pages.currentChanged.connect(self.page_shown)
+        right = QVBoxLayout()
+        right.setSpacing(4)
+        for part in (self.totals, self.words, self.truth):
+            right.addWidget(part)
+        right.addWidget(self.pages, 1)
+        self._all = QHBoxLayout(self)
+        self._all.setContentsMargins(0, 0, 0, 0)
+        self._all.setSpacing(12)
+        self._all.addWidget(self._area)
+        self._all.addLayout(right, 1)

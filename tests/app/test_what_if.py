@@ -1,0 +1,251 @@
+"""The what-if and ledger panels in a window, over an engine with real parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QTextDocument
+from pytestqt.qtbot import QtBot
+
+from app.places import LEDGER, WHAT_IF, Place
+from app.run_state import RunState
+from app.tools.ledger import LedgerTool
+from app.tools.what_if import FIRST_ONLY, WhatIf
+from core.analysis.columns import columns_of
+from core.analysis.ledger import LABELS, ledger
+from core.analysis.what_if import Redecider
+from core.config import Policy, Record, RunSettings, TreeSettings
+from core.trace.saving import MemoryRun, save_session
+from core.trace.trace import Trace
+from tests.app.stage import TIMEOUT
+from tests.app.tiny_loader import TinyLoader
+from tests.app.window_stage import WindowStage
+from tests.core.recordings import DEPTH, PROMPTS, Recorder, audit_settings
+from tests.tiny import make_tiny_model
+
+
+@pytest.fixture(scope="module")
+def recorder(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
+    return Recorder(make_tiny_model(tmp_path_factory.mktemp("tiny"), depth=DEPTH))
+
+
+class Stage(WindowStage):
+    """A window over the tiny engine, with its what-if and its ledger."""
+
+    def until(self, condition: object) -> None:
+        self.qtbot.waitUntil(condition, timeout=TIMEOUT)
+
+    def bring(self, place: Place) -> None:
+        """Put a panel in front, and draw what waits."""
+        panel = self.window.panels[place.key]
+        panel.show()
+        panel.raise_()
+        self.until(lambda: place.key in self.work.rack._tools)
+        self.work.rack.flush()
+
+    @property
+    def what_if(self) -> WhatIf:
+        tool = self.work.rack.tool(WHAT_IF)
+        assert isinstance(tool, WhatIf)
+        return tool
+
+    @property
+    def ledger(self) -> LedgerTool:
+        tool = self.work.rack.tool(LEDGER)
+        assert isinstance(tool, LedgerTool)
+        return tool
+
+    def run(self, settings: RunSettings) -> Trace:
+        before = self.session.trace
+        self.session.run(PROMPTS[0], settings)
+        self.until(lambda: self.session.trace is not before)
+        self.until_state(RunState.FINISHED)
+        self.work.rack.flush()
+        assert isinstance(self.session.trace, Trace)
+        return self.session.trace
+
+    def answered(self) -> None:
+        """Wait until what is asked now has been answered."""
+        tool = self.what_if
+        self.work.rack.flush()
+        self.until(lambda: not tool.desk.is_busy and tool._answer is not None)
+        self.work.rack.flush()
+
+    def ask(self, threshold: float) -> None:
+        self.what_if.view.form.threshold.setValue(threshold)
+        self.answered()
+
+    def sentence(self, place: Place) -> str:
+        panel = self.window.panels[place.key]
+        return panel.empty.accessibleName() if panel.is_empty else ""
+
+
+@pytest.fixture
+def stage(qtbot: QtBot, recorder: Recorder) -> Iterator[Stage]:
+    stage = Stage(qtbot, TinyLoader(recorder), recording=True)  # type: ignore[arg-type]
+    yield stage
+    stage.window.close()
+
+
+def plain(html: str) -> str:
+    document = QTextDocument()
+    document.setHtml(html)
+    return document.toPlainText()
+
+
+def loaded(stage: Stage) -> Stage:
+    stage.work.flow.open("tiny")
+    stage.until_state(RunState.READY)
+    return stage
+
+
+def test_that_a_moved_slider_shows_what_the_analysis_says_and_a_row_selects_its_token(
+    stage: Stage, recorder: Recorder
+) -> None:
+    loaded(stage).bring(WHAT_IF)
+    trace = stage.run(audit_settings())
+    stage.answered()
+    view = stage.what_if.view
+    assert view.table.rows.rowCount() == 0
+    assert not view.reset.isEnabled()
+    stage.ask(0.05)
+    columns = columns_of(trace)
+    decided = Redecider(columns, recorder.parts.predictors, recorder.parts.offline_ranking).decide(
+        audit_settings(threshold=0.05)
+    )
+    first = decided.first_change
+    np.testing.assert_array_equal(view.plot.compared.asked, decided.exit_layers)
+    assert view.plot.compared.estimate_from == first + 1
+    assert [view.table.rows.row(at).cells[0] for at in range(view.table.rows.rowCount())] == [
+        f"{token + 1}" for token in np.flatnonzero(decided.changed)
+    ]
+    words = plain(view.totals.text())
+    before, after = columns.exit_layers[1:].mean(), decided.exit_layers[1:].mean()
+    assert f"exit layer {after:.2f} (−{before - after:.2f})" in words
+    assert f"exact through token {first + 1} of {len(columns)}" in words
+    view.table.clicked.emit(view.table.rows.index(0, 0))
+    assert stage.session.selection.token == first
+    view.reset.click()
+    stage.answered()
+    assert view.table.rows.rowCount() == 0
+
+
+def test_that_the_rerun_takes_every_exact_decision_and_each_run_leads_to_the_other(stage: Stage) -> None:
+    loaded(stage).bring(WHAT_IF)
+    stage.run(audit_settings())
+    stage.answered()
+    stage.ask(0.05)
+    view, exact = stage.what_if.view, stage.what_if._answer.compared.exact_tokens
+    assert view.rerun.isEnabled()
+    assert exact > 0
+    before = stage.session.trace
+    view.rerun.click()
+    stage.until(lambda: stage.session.trace is not before and stage.session.trace.ended is not None)
+    stage.until(view.truth.isVisible)
+    assert stage.session.trace.started.settings == audit_settings(threshold=0.05)
+    assert f"✓ The re-run decided {exact} of {exact} exact tokens the same, scores within 0.00001." in plain(
+        view.truth.text()
+    )
+    stage.answered()
+    view.truth.linkActivated.emit("0")
+    stage.until(lambda: stage.session.trace.started.run == 0)
+    stage.answered()
+    assert "Show run 2" in plain(view.truth.text())
+    stage.run(audit_settings(threshold=0.9))
+    stage.answered()
+    assert not view.truth.isVisible(), "the truth was about other runs"
+
+
+def test_that_the_frontier_marks_where_the_run_stands_and_a_point_sets_the_threshold(stage: Stage) -> None:
+    loaded(stage).bring(WHAT_IF)
+    stage.run(audit_settings())
+    stage.answered()
+    view = stage.what_if.view
+    view.pages.setCurrentWidget(view.frontier)
+    stage.answered()
+    standing = view.frontier.item.standing
+    assert standing.recorded == standing.asked
+    assert (standing.threshold, view.points.rows.rowCount()) == (0.3, len(view.frontier.found.points))
+    view.frontier.threshold_wanted.emit(0.9)
+    stage.answered()
+    assert stage.what_if._answer.compared.settings.threshold == 0.9
+    point = next(one for one in view.frontier.found.points if one.threshold == 0.9)
+    assert view.frontier.item.standing.asked == (point.mean_exit_layer, point.agreement)
+    view.points.clicked.emit(view.points.rows.index(0, 0))
+    stage.answered()
+    assert view.form.settings().threshold == view.frontier.found.points[0].threshold
+
+
+def test_that_a_file_is_decided_anew_without_a_model_and_says_why_it_cannot_be_run_again(
+    stage: Stage, recorder: Recorder, tmp_path: Path
+) -> None:
+    path = tmp_path / "audit.specee"
+    save_session(path, [MemoryRun(recorder.run(audit_settings()))], [])
+    stage.bring(WHAT_IF)
+    stage.work.files.open(path)
+    stage.until(lambda: stage.session.trace is not None)
+    stage.answered()
+    view = stage.what_if.view
+    assert not view.rerun.isEnabled()
+    assert "No model is loaded" in view.rerun.toolTip()
+    stage.ask(0.05)
+    assert view.table.rows.rowCount() > 0
+    loaded(stage)
+    assert view.rerun.isEnabled()
+
+
+@pytest.mark.parametrize(
+    ("settings", "what_if", "counted"),
+    [
+        (audit_settings(record=Record.LIVE), "record it in audit depth", "recording set to audit"),
+        (RunSettings(policy=Policy.DENSE, max_new_tokens=5), "Only a run of SpecEE", "recording set to audit"),
+        (audit_settings(max_new_tokens=1), FIRST_ONLY, "starts with the second token"),
+    ],
+)
+def test_that_a_run_that_lacks_something_says_what_to_do(
+    stage: Stage, settings: RunSettings, what_if: str, counted: str
+) -> None:
+    loaded(stage)
+    stage.run(settings)
+    for place, words in ((WHAT_IF, what_if), (LEDGER, counted)):
+        stage.bring(place)
+        stage.until(lambda words=words, place=place: words in stage.sentence(place))
+
+
+def test_that_a_run_of_trees_is_decided_pass_by_pass_and_its_frontier_says_why_there_is_none(stage: Stage) -> None:
+    loaded(stage).bring(WHAT_IF)
+    stage.run(audit_settings(max_new_tokens=16, threshold=0.6, tree=TreeSettings("3-2-1")))
+    stage.answered()
+    stage.ask(0.02)
+    view = stage.what_if.view
+    assert view.table.rows.rowCount() > 0
+    assert "pass" in view.exactness
+    view.pages.setCurrentWidget(view.frontier)
+    stage.answered()
+    assert "one token a pass" in view.frontier.message
+
+
+def test_that_the_ledger_counts_and_its_class_is_selected_and_highlighted_everywhere(stage: Stage) -> None:
+    loaded(stage).bring(LEDGER)
+    trace = stage.run(audit_settings())
+    found, tool = ledger(trace), stage.ledger
+    stage.until(lambda: tool.found is not None and len(tool.found.entries) == trace.emitted_count)
+    np.testing.assert_array_equal(tool.found.entries, found.entries)
+    np.testing.assert_array_equal(tool.found.lost, found.lost)
+    entry = next(row.entry for row in found.rows if row.count > 1)
+    tool.view.classes.clicked.emit(tool.view.classes.rows.index(list(LABELS).index(entry), 0))
+    tokens = found.tokens(entry)
+    assert stage.session.selection.token == tokens[0]
+    views = stage.work.views
+    assert views.tokens._highlight == set(tokens.tolist())
+    np.testing.assert_array_equal(views.exits.highlight.tokens, tokens)
+    assert LABELS[entry] in stage.window.panels["tokens"].header.subtitle.text()
+    stage.work.rack.flush()
+    tool.view.next_token()
+    assert stage.session.selection.token == tokens[1]
+    stage.run(replace(trace.started.settings, threshold=0.9))
+    assert views.tokens._highlight == frozenset()

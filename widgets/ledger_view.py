@@ -1,0 +1,189 @@
+"""The outcome ledger: what became of each token's chance to leave early, a class a row, and the tokens of one class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QLabel, QSplitter, QVBoxLayout, QWidget
+
+from core.analysis.ledger import LABELS, MEANINGS, Entry, Ledger, LedgerRow, blame
+from core.analysis.wording import bold, counted, joined
+from core.trace.events import IntArray
+from widgets.palette import Theme
+from widgets.rows_table import Column, Row, RowsTable
+from widgets.selection import Selection
+
+BESIDE_FROM = 1.25
+"""Width over height from which the tokens stand beside the classes and not below them."""
+WORDS_FROM = 230
+"""Height from which the sentence stands above them."""
+MARKS = {
+    Entry.RIGHT_EXIT: ("✓", "right"),
+    Entry.WRONG_EXIT: ("≠", "wrong"),
+    Entry.MISSED_BY_DRAFTER: ("◇", "caution"),
+    Entry.MISSED_BY_SCHEDULE: ("▦", "caution"),
+    Entry.MISSED_BY_SCORE: ("↓", "caution"),
+    Entry.MISSED_BY_GATE: ("⊘", "caution"),
+    Entry.NOTHING_TO_GAIN: ("▪", "muted"),
+}
+"""By class, its mark and the theme's role that it is painted in."""
+CLASS_COLUMNS = (
+    Column("Class", "What became of the chance to leave early", 17),
+    Column("Tokens", "How many", 5, number=True),
+    Column("Share", "Of all tokens after the first", 5, number=True),
+    Column("▴ Lost", "Layers run after the first at which the token was right for good", 5, number=True),
+    Column("▾ Saved", "Layers that early exits left out", 5, number=True),
+    Column("Refused", "Proposed exits of these tokens that were refused", 6, number=True),
+)
+TOKEN_COLUMNS = (
+    Column("Token", "Which token, counted from 1", 5, number=True),
+    Column("Text", "What was emitted", 10),
+    Column("Exit", "Layers run", 4, number=True),
+    Column("Layers", "▾ saved by leaving early, ▴ lost by leaving late", 7, number=True),
+    Column("Refused", "Proposed exits that were refused", 6, number=True),
+)
+
+
+class LedgerView(QWidget):
+    """Shows one `Ledger`. Up and Down choose a class, Enter goes through its tokens, Escape lets go of it."""
+
+    selected = Signal(object)
+    """A `Selection` that the user asks for."""
+    class_chosen = Signal(object)
+    """The `Entry` whose tokens are to be highlighted; None for none."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Ledger")
+        self.ledger: Ledger | None = None
+        self.entry: Entry | None = None
+        """The chosen class."""
+        self._tokens: IntArray = np.zeros(0, np.int64)
+        self._selection = Selection()
+        self._text_of: Callable[[int], str] = str
+        self._exit_of: Callable[[int], int] = int
+        self.words = QLabel()
+        self.words.setTextFormat(Qt.TextFormat.RichText)
+        self.words.setWordWrap(True)
+        self.classes = RowsTable("Ledger classes", CLASS_COLUMNS)
+        self.tokens = RowsTable("Tokens of the class", TOKEN_COLUMNS)
+        self._lay_out()
+        self.classes.chosen.connect(self._choose)
+        self.classes.entered.connect(self.next_token)
+        self.classes.escaped.connect(self.let_go)
+        self.tokens.chosen.connect(self._choose_token)
+        self.tokens.entered.connect(self.next_token)
+        self.tokens.escaped.connect(self.let_go)
+
+    def show_ledger(self, found: Ledger, text_of: Callable[[int], str], exit_of: Callable[[int], int]) -> None:
+        """Show this; `text_of` and `exit_of` give a 0-based token's visible text and exit layer."""
+        self.ledger, self._text_of, self._exit_of = found, text_of, exit_of
+        rows = [_class_row(found, row) for row in found.rows]
+        self.classes.set_rows(len(rows), rows.__getitem__)
+        self.classes.mark(None if self.entry is None else list(LABELS).index(self.entry))
+        self.words.setText(joined(blame(found), _refused(found)))
+        self._show_tokens()
+
+    def set_selection(self, selection: Selection) -> None:
+        """Mark the selected token's row, if it has one; emits nothing."""
+        self._selection = selection
+        token = selection.token
+        at = int(np.searchsorted(self._tokens, token)) if token is not None else len(self._tokens)
+        known = at < len(self._tokens) and self._tokens[at] == token
+        self.tokens.mark(at if known else None)
+
+    def apply_theme(self, theme: Theme) -> None:
+        for table in (self.classes, self.tokens):
+            table.apply_theme(theme)
+
+    @Slot()
+    def next_token(self) -> None:
+        """Select the class's next token after the selected one, the first after the last."""
+        if not len(self._tokens):
+            return
+        token = self._selection.token
+        at = 0 if token is None else int(np.searchsorted(self._tokens, token, "right")) % len(self._tokens)
+        self.selected.emit(Selection(int(self._tokens[at])))
+
+    @Slot()
+    def let_go(self) -> None:
+        """Choose no class."""
+        self.entry = None
+        self.classes.mark(None)
+        self._show_tokens()
+        self.class_chosen.emit(None)
+
+    def sizeHint(self) -> QSize:
+        return QSize(600, 320)
+
+    def minimumSizeHint(self) -> QSize:
+        """Less than its parts ask for: a panel behind others must not keep them from becoming narrow."""
+        return QSize(200, 120)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        beside = self.width() > BESIDE_FROM * self.height()
+        self.parts.setOrientation(Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical)
+        self.words.setVisible(self.height() >= WORDS_FROM)
+
+    def _lay_out(self) -> None:
+        self.parts = QSplitter()
+        self.parts.setChildrenCollapsible(False)
+        for at, table in enumerate((self.classes, self.tokens)):
+            table.setMinimumWidth(80)
+            self.parts.addWidget(table)
+            self.parts.setStretchFactor(at, 3 - at)
+        self.parts.setSizes([640, 360])
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(self.words)
+        column.addWidget(self.parts, 1)
+
+    def _choose(self, row: int) -> None:
+        self.entry = list(LABELS)[row]
+        self._show_tokens()
+        self.class_chosen.emit(self.entry)
+        if len(self._tokens):
+            self.selected.emit(Selection(int(self._tokens[0])))
+
+    def _choose_token(self, row: int) -> None:
+        self.selected.emit(Selection(int(self._tokens[row])))
+
+    def _show_tokens(self) -> None:
+        found = self.ledger
+        none = found is None or self.entry is None
+        self._tokens = np.zeros(0, np.int64) if none else found.tokens(self.entry)  # type: ignore[union-attr,arg-type]
+        self.tokens.set_rows(len(self._tokens), self._token_row)
+        self.set_selection(self._selection)
+
+    def _token_row(self, at: int) -> Row:
+        token, found = int(self._tokens[at]), self.ledger
+        assert found is not None, "tokens are those of a ledger"
+        saved, lost, refused = (int(one[token - found.first]) for one in (found.saved, found.lost, found.refusals))
+        layers = " ".join(filter(None, (f"▾ {saved}" if saved else "", f"▴ {lost}" if lost else ""))) or "–"
+        cells = (f"{token + 1}", self._text_of(token), f"{self._exit_of(token)}", layers, f"{refused or '–'}")
+        return Row(cells, tip=f"{saved} layers saved, {lost} lost")
+
+
+def _class_row(found: Ledger, row: LedgerRow) -> Row:
+    mark, ink = MARKS[row.entry]
+    refused = int(found.refusals[found.entries == row.entry].sum())
+    cells = (
+        f"{mark}  {row.label}",
+        f"{row.count}",
+        f"{row.count / found.told:.1%}" if found.told else "–",
+        f"{row.lost or '–'}",
+        f"{row.saved or '–'}",
+        f"{refused or '–'}",
+    )
+    return Row(cells, ink=ink, tip=f"{row.label}: {MEANINGS[row.entry]}", faint=not row.count)
+
+
+def _refused(found: Ledger) -> str:
+    refused, gated = int(found.refusals.sum()), int(found.gated.sum())
+    by_gate = f", {bold(gated)} of them by the gate" if gated else ""
+    return f"{counted(refused, 'proposed exit')} refused{by_gate}." if refused else ""
