@@ -84,27 +84,9 @@ COSTS = Place(
     tool="costs:CostsTool",
     behind="why",
 )
-WHAT_IF = Place(
-    "what_if",
-    "What if",
-    "panel-what-if",
-    "Ctrl+Alt+3",
-    "What other settings would have decided, without the model",
-    tool="what_if:WhatIf",
-    behind="why",
-)
-LEDGER = Place(
-    "ledger",
-    "Ledger",
-    "panel-ledger",
-    "Ctrl+Alt+4",
-    "What kept each token from leaving early: drafter, scheduler, predictor or gate",
-    tool="ledger:LedgerTool",
-    behind="why",
-)
 
 VIEWS = (TOKENS, EXITS, SCHEDULER, CURVES, TREE, WHY)
 """The panels that show the run."""
-TOOLS: tuple[Place, ...] = (BREAKPOINTS, LAYERS, WHAT_IF, LEDGER, KV_MAP, COSTS, WHAT_IF, LEDGER)
+TOOLS: tuple[Place, ...] = (BREAKPOINTS, LAYERS, WHAT_IF, LEDGER, KV_MAP, COSTS)
 """The panels that explain, search and compare."""
 PLACES = (PROMPT, SETTINGS, *VIEWS, *TOOLS)
