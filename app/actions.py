@@ -63,6 +63,7 @@ TRAVEL = (
     Spec("play_recording", "P&lay recording", "replay", "Ctrl+F5", "Play what is recorded, or stop", checkable=True),
     Spec("replay_faster", "&Faster", "faster", "Alt+Up", "Play the recording faster"),
     Spec("replay_slower", "Slo&wer", "slower", "Alt+Down", "Play the recording more slowly"),
+    Spec("fork", "F&ork here…", "fork", "Ctrl+K", "Exchange the selected token, or settings, and generate on from it"),
 )
 SELECT = (
     Spec("goto_token", "&Go to token…", "goto", "Ctrl+G", "Select a token by its number"),

@@ -21,6 +21,7 @@ from core.config import RunSettings
 from core.errors import UserError
 from core.progress import Cancelled
 from core.trace.events import EndReason, Event, FloatArray, RunEnded, RunStarted
+from core.trace.fork import Fork
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class RunOrder:
     prompt: str
     settings: RunSettings
     control: RunControl
+    fork: Fork | None = None
+    """The run that it branches off."""
 
 
 def leave_a_core(request: ModelRequest) -> ModelRequest:
@@ -135,7 +138,7 @@ class EngineWorker(QObject):
         if self._engine is None:
             raise UserError("No model is loaded; choose one first.")
         control = order.control
-        return self._engine.run(order.prompt, order.settings, order.run, control.stop_event, control.clock)
+        return self._engine.run(order.prompt, order.settings, order.run, control.stop_event, control.clock, order.fork)
 
     def _announce(self, run: int, held: bool) -> None:
         self._settle(RunMoved(run, RunState.PAUSED if held else RunState.RUNNING))

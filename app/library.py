@@ -9,8 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from app.recorder import Recorder
+from core.analysis.forks import family_order
 from core.errors import UserError
 from core.trace.events import FloatArray
+from core.trace.events import RunStarted
 from core.trace.marks import Mark
 from core.trace.reading import ReadableTrace
 from core.trace.saving import MemoryRun, StoredRun
@@ -27,6 +29,8 @@ class RunTitle:
     """0-based."""
     prompt: str
     tokens: int
+    started: RunStarted | None = None
+    """None where its file cannot be read."""
 
 
 @dataclass(slots=True)
@@ -80,6 +84,12 @@ class Library:
     def titles(self) -> list[RunTitle]:
         """All runs that began, in their order."""
         return [self._title(entry) for entry in self._entries.values()]
+
+    def family(self) -> list[tuple[RunTitle, int]]:
+        """All runs that began with how many origins each has above it, branches right after theirs."""
+        titles = {title.number: title for title in self.titles()}
+        origins = {number: _origin(title) for number, title in titles.items()}
+        return [(titles[number], level) for number, level in family_order(origins)]
 
     def whereabouts(self, number: int) -> str:
         """Where a run is kept, in a word or two."""
@@ -198,7 +208,8 @@ class Library:
 
     def _title(self, entry: _Entry) -> RunTitle:
         if entry.trace is not None and entry.trace.started is not None:
-            return RunTitle(entry.number, entry.trace.started.prompt, entry.trace.emitted_count)
+            started = entry.trace.started
+            return RunTitle(entry.number, started.prompt, entry.trace.emitted_count, started)
         if entry.title is None:
             entry.title = self._title_in_file(entry)
         return entry.title
@@ -207,7 +218,7 @@ class Library:
         with suppress(UserError):
             for run in self._file(entry).runs:
                 if run.number == entry.number:
-                    return RunTitle(entry.number, run.started.prompt, run.tokens)
+                    return RunTitle(entry.number, run.started.prompt, run.tokens, run.started)
         return RunTitle(entry.number, "", 0)
 
     def _tokens(self, entry: _Entry) -> int:
@@ -237,3 +248,9 @@ class Library:
         if entry.trace is not None and self._place(entry) is None:
             return MemoryRun(entry.trace)
         return StoredRun(self._file(entry), entry.number)
+
+
+def _origin(title: RunTitle) -> int | None:
+    """The number of the run that it branched off."""
+    branch = title.started.branch if title.started else None
+    return branch.origin if branch else None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from core.exits.parts import TrainedParts
     from core.model.loading import LoadedModel
     from core.trace.events import Event, FloatArray, IntArray, ModelInfo
+    from core.trace.fork import Fork
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,13 @@ class RunEngine(Protocol):
     """`core.engine.Engine.run`, without its types: they would need torch."""
 
     def __call__(
-        self, prompt: str, settings: RunSettings, run: int, stop: threading.Event, clock: Callable[[], float]
+        self,
+        prompt: str,
+        settings: RunSettings,
+        run: int,
+        stop: threading.Event,
+        clock: Callable[[], float],
+        fork: Fork | None = None,
     ) -> Iterator[Event]:
         """The events of one run; raises `UserError` before the first for what cannot be run."""
 
@@ -166,9 +173,14 @@ def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading
     engine = Engine(model, parts)
 
     def run_prompt(
-        prompt: str, settings: RunSettings, run: int, stop: threading.Event, clock: Callable[[], float]
+        prompt: str,
+        settings: RunSettings,
+        run: int,
+        stop: threading.Event,
+        clock: Callable[[], float],
+        fork: Fork | None = None,
     ) -> Iterator[Event]:
-        return engine.run(RunRequest(prompt, settings, run), stop, clock)
+        return engine.run(RunRequest(prompt, settings, run, fork), stop, clock)
 
     def weights_of(settings: RunSettings) -> Mapping[str, FloatArray] | None:
         if parts is None or not settings.policy.needs_parts:

@@ -20,6 +20,7 @@ from app.run_control import RunControl
 from app.run_state import RunState
 from core.config import RunSettings
 from core.trace.events import EndReason, Event, RunStarted
+from core.trace.fork import Fork
 from core.trace.reading import ReadableTrace
 from core.trace.trace import Trace
 from widgets.selection import Selection
@@ -146,8 +147,8 @@ class Session(QObject):
 
     # Runs
 
-    def run(self, prompt: str, settings: RunSettings, *, paused: bool = False) -> None:
-        """Start a new run; one under way is stopped first. With `paused` it waits for a step before any work.
+    def run(self, prompt: str, settings: RunSettings, *, paused: bool = False, fork: Fork | None = None) -> None:
+        """Start a new run or branch; one under way is stopped first. `paused` has it wait for a step before any work.
 
         The trace on show stays until the new run's first event, so that a refused prompt takes nothing away.
         """
@@ -162,7 +163,7 @@ class Session(QObject):
         else:
             self._held = False
             self._set_state(RunState.RUNNING)
-        self._engine.run(RunOrder(self._run, prompt, settings, self._control))
+        self._engine.run(RunOrder(self._run, prompt, settings, self._control, fork))
 
     def play(self) -> None:
         """Go on with a held run until something else is asked."""

@@ -59,8 +59,8 @@ class SessionMenus(QObject):
         menu, shown = self._window.runs, self._session.trace
         menu.clear()
         group = QActionGroup(menu)
-        for title in self._files.library.titles():
-            action = menu.addAction(run_line(title))
+        for title, level in self._files.library.family():
+            action = menu.addAction(run_line(title, level))
             action.setData(title.number)
             action.setCheckable(True)
             action.setChecked(shown is not None and shown.started is not None and shown.started.run == title.number)

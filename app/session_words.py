@@ -7,9 +7,12 @@ from datetime import datetime
 from app.library import Library, RunTitle
 from app.question_dialog import Answer
 from app.recovery import Leftover
+from core.analysis.branch_words import branch_line
 
 LONGEST_PROMPT = 48
 """Characters of a prompt in a menu."""
+INDENT, BRANCH_SIGN = "    ", "↳"
+"""Before a branch, which stands below its origin."""
 
 UNSAVED_ANSWERS = (
     Answer("save", "&Save", "Save the session, then go on"),
@@ -44,11 +47,19 @@ def leftover_question(left: Leftover) -> tuple[str, str]:
     )
 
 
-def run_line(title: RunTitle) -> str:
-    """A run's line in a menu."""
+def run_line(title: RunTitle, level: int = 0) -> str:
+    """A run's line in a menu; `level` is how many origins a branch has above it."""
     prompt = " ".join(title.prompt.split())
-    shown = prompt if len(prompt) <= LONGEST_PROMPT else prompt[: LONGEST_PROMPT - 1] + "…"
-    return f"Run {title.number + 1} · {counted(title.tokens, 'token')} · {shown}".replace("&", "&&")
+    shown = shortened(prompt)
+    name, branch = f"Run {title.number + 1}", title.started.branch if title.started else None
+    if branch is not None:
+        name, shown = f"{INDENT * level}{BRANCH_SIGN} {name}", shortened(branch_line(branch))
+    return f"{name} · {counted(title.tokens, 'token')} · {shown}".replace("&", "&&")
+
+
+def shortened(text: str) -> str:
+    """A text of one line, its end left out where it is long."""
+    return text if len(text) <= LONGEST_PROMPT else text[: LONGEST_PROMPT - 1] + "…"
 
 
 def counted(count: int, thing: str) -> str:

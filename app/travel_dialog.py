@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from app.forms import labelled, spin
+from app.forms import labelled, named, spin
 
 
 class GoToDialog(QDialog):
@@ -22,12 +22,12 @@ class GoToDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.number = spin(1, count, (selected or 0) + 1, "Token", f"Which token to go to, 1 to {count}")
         self.number.selectAll()
-        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
-        go = self.buttons.button(QDialogButtonBox.StandardButton.Ok)
-        go.setText("&Go")
-        go.setProperty("role", "primary")
-        self.buttons.accepted.connect(self.accept)
-        self.buttons.rejected.connect(self.reject)
+        self.cancel = named(QPushButton("Cancel"), "Cancel", "Stay (Esc)")
+        self.go = named(QPushButton("&Go"), "Go", "Select this token (Enter)")
+        self.go.setProperty("role", "primary")
+        self.go.setDefault(True)
+        self.go.clicked.connect(self.accept)
+        self.cancel.clicked.connect(self.reject)
         self.accepted.connect(self._tell)
         self._lay_out(count)
 
@@ -41,7 +41,12 @@ class GoToDialog(QDialog):
         column.setContentsMargins(20, 20, 20, 16)
         column.setSpacing(16)
         column.addLayout(row)
-        column.addWidget(self.buttons)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addStretch(1)
+        buttons.addWidget(self.cancel)
+        buttons.addWidget(self.go)
+        column.addLayout(buttons)
 
     def _tell(self) -> None:
         self.chosen.emit(self.number.value() - 1)

@@ -10,6 +10,7 @@ from app.actions import MODEL
 from app.controls import Controls
 from app.error_dialog import ErrorDialog
 from app.failure import Failure
+from app.fork import Forks
 from app.loader import LoadedSummary
 from app.main_window import MainWindow
 from app.model_flow import ModelFlow, facts_of
@@ -41,6 +42,7 @@ class Workbench(QObject):
         self.views = Views(window.panels, self)
         self.travel = Travel(session, window)
         self.controls = Controls(session, window, self.travel)
+        self.forks = Forks(session, window)
         self.flow = ModelFlow(session, window)
         self.training = TrainingFlow(session, window, self.flow.use_parts)
         self.files = SessionFiles(session, window)
@@ -127,6 +129,7 @@ class Workbench(QObject):
     def _show_position(self) -> None:
         self.window.tools.scrubber.show_tokens(self.controls.token_count, self.session.selection)
         self.controls.show_position()
+        self.forks.show_state()
 
     @Slot(object)
     def _show_model(self, summary: LoadedSummary | None) -> None:

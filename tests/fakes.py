@@ -34,6 +34,7 @@ from core.trace.events import (
     TokenEmitted,
     Verified,
 )
+from core.trace.fork import Fork
 
 WORDS = (" the", " sky", " is", " blue", "\n", " and", " d\u00e9j\u00e0", " vu", ".", " \u2600\ufe0f")
 """What the fake model says, over and over."""
@@ -234,6 +235,8 @@ class FakeEngine:
     """Set once the engine is in that long layer."""
     asked: list[tuple[str, int]] = field(default_factory=list)
     """Prompt and run id of every run."""
+    forks: list[Fork | None] = field(default_factory=list)
+    """What every run branched off."""
     threads: set[int] = field(default_factory=set)
     """Identifiers of the threads that ran it."""
 
@@ -244,8 +247,10 @@ class FakeEngine:
         run: int,
         stop: threading.Event,
         clock: Callable[[], float] = time.perf_counter,
+        fork: Fork | None = None,
     ) -> Iterator[Event]:
-        """As `core.engine.Engine.run`."""
+        """As `core.engine.Engine.run`; a branch says what any other run does."""
+        self.forks.append(fork)
         self.asked.append((prompt, run))
         self.threads.add(threading.get_ident())
         if not prompt.strip():
@@ -260,6 +265,8 @@ class FakeEngine:
             if stop.is_set() and isinstance(event, PrefillAdvanced | LayerRun):
                 yield RunEnded(run, EndReason.STOPPED, "Stopped.")
                 return
+            if fork and isinstance(event, RunStarted):
+                event = replace(event, branch=fork.branch(fork.token + 1))
             yield event
 
 

@@ -77,11 +77,13 @@ def fork_at(
         text: is typed in its place instead, as one token or several.
 
     Raises:
-        UserError: the run has no such token.
+        UserError: the run has no such token, or is only looked at beside the session's own.
     """
     if trace.started is None or not 0 <= token < trace.emitted_count:
         raise UserError(f"The run has {trace.emitted_count} tokens and no token {token + 1}; choose one of them.")
     started, seen = trace.started, trace.overview
+    if started.run < 0:
+        raise UserError("This run belongs to another file; open that file to branch off it.")
     fork = Fork(
         origin=started.run,
         model=started.model,

@@ -168,7 +168,9 @@ def test_that_a_run_stopped_before_its_turn_does_no_layer(bench: Bench) -> None:
 
 
 def test_that_an_engine_that_just_stops_yielding_still_leaves_an_end() -> None:
-    def run(prompt: str, settings: RunSettings, run: int, stop: threading.Event, clock: object) -> Iterator[Event]:
+    def run(
+        prompt: str, settings: RunSettings, run: int, stop: threading.Event, clock: object, fork: object
+    ) -> Iterator[Event]:
         yield from fake_run_events(run=run)[:5]
 
     def load(request: ModelRequest, report: Report, cancel: threading.Event) -> LoadedEngine:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +26,10 @@ from core.errors import UserError
 from core.trace.checking import EventCheck
 from core.trace.events import ExitReason, KVUpdated, TokenEmitted
 from core.trace.jsonl import dumps, loads
+from core.trace.session_file import SessionFile
+from core.trace.session_writer import SessionWriter
 from core.trace.trace import Trace
+from tests.core.any_events import same_events
 from tests.core.recordings import Recorder, audit_settings
 from tests.engines import DEPTH, PROMPT, ids, of_type, run
 from tests.trees import Foresight
@@ -240,3 +244,18 @@ def test_that_given_tokens_are_no_decisions_to_count_or_to_stop_at(recorder: Rec
     for name in ("mean_exit_layer", "agreement", "active_layers_mean"):
         assert getattr(figures, name) == pytest.approx(getattr(summaries, name)(again))
     assert figures_of(again).refusals == pytest.approx(again.overview.refusals.sum() / (again.emitted_count - at - 1))
+
+
+def test_that_a_session_file_keeps_a_branch_with_its_origin(eager: Engine, tmp_path: Path) -> None:
+    origin = run(eager)
+    changed = branch(eager, origin, 4, text="xyz")
+    writer = SessionWriter(tmp_path / "two.specee")
+    for event in (*origin.events, *changed.events):
+        writer.take(event)
+    writer.close()
+    file = SessionFile(tmp_path / "two.specee")
+    assert [info.started.branch for info in file.runs] == [None, changed.started.branch]
+    assert same_events(list(file.trace(7).events), changed.events)
+    again = fork_at(file.trace(7), 9, changed.started.settings)
+    assert again.token_ids.tolist() == ids(changed)[:10]
+    file.close()
