@@ -91,6 +91,13 @@ FILE = (
     Spec("save_session", "&Save session", "save", "Ctrl+S", "Save all runs of this session, bookmarks and notes"),
     Spec("save_session_as", "Save session &as…", "save-as", "Ctrl+Shift+S", "Save this session under another name"),
 )
+EXPORT = (
+    Spec("export_picture", "&Picture of the panel…", "export-picture", "Ctrl+E", "Write a panel as PNG or SVG"),
+    Spec("export_table", "&Table of the panel…", "export-table", "Ctrl+Shift+E", "Write a panel’s numbers as CSV"),
+    Spec("export_events", "Session as &JSON Lines…", "export-events", "Ctrl+Alt+E", "Write the events of all runs"),
+    Spec("export_report", "&Report…", "export-report", "Ctrl+Alt+R", "Write this session as a page anybody can read"),
+)
+EDIT = (Spec("copy", "&Copy", "copy", "Ctrl+C", "Copy the selected token or rows, or the picture of a view"),)
 MODEL = (
     Spec("default_model", "&Default model", "model", "Ctrl+D", "Use SmolLM2-135M-Instruct, fetched once (93 MB)"),
     Spec(
@@ -141,11 +148,12 @@ VIEW = (
     ),
 )
 HELP = (
+    Spec("sample", "&Sample session", "sample", "Ctrl+F1", "Look at recorded runs; no model is needed"),
     Spec("palette", "&Command palette…", "palette", "Ctrl+Shift+P", "Find any action by a few letters of its name"),
     Spec("keys", "&Keyboard shortcuts…", "help", "F1", "Show every action with its key, and change keys"),
     Spec("about", "&About specee-viewer", "about", "Shift+F1", "Show the version and what the program is made with"),
 )
-ALL = (*FILE, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *MODEL, *THEMES, *VIEW, *HELP)
+ALL = (*FILE, *EXPORT, *EDIT, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *MODEL, *THEMES, *VIEW, *HELP)
 
 
 class Actions(QObject):

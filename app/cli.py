@@ -17,6 +17,7 @@ from app.failure import describe
 from core.config import DEFAULT_MODEL
 from core.errors import UserError
 from core.progress import Cancelled
+from resources.paths import SAMPLE
 
 PROGRAM = "specee-viewer"
 EXIT_USER_ERROR = 2
@@ -86,6 +87,13 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--open", dest="window_file", metavar="FILE", type=Path, help="open the window on this session; FILE alone does"
     )
+    parser.add_argument(
+        "--demo",
+        dest="window_file",
+        action="store_const",
+        const=SAMPLE,
+        help="open the window on runs that were recorded before; neither a model nor a network is needed",
+    )
     parser.set_defaults(action=_open_window)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for command in _COMMANDS:
@@ -113,7 +121,8 @@ def _check_window_flags(arguments: argparse.Namespace) -> None:
     if arguments.action is _open_window:
         return
     given = (arguments.window_model, arguments.window_theme, arguments.window_file, arguments.reset_layout or None)
-    for flag, value in zip(("--model", "--theme", "--open", "--reset-layout"), given, strict=True):
+    opens = "--demo" if arguments.window_file == SAMPLE else "--open"
+    for flag, value in zip(("--model", "--theme", opens, "--reset-layout"), given, strict=True):
         if value is not None:
             raise UserError(f"In front of a command, {flag} means the window; write the command first, then its flags.")
 

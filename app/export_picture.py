@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPainter
@@ -61,11 +60,3 @@ def _as_png(image: QImage) -> bytes:
     if not QImageWriter(made, QByteArray(b"PNG")).write(image):
         raise UserError("The picture could not be made; there may not be enough memory for it.")
     return bytes(made.data().data())
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; raises `UserError`."""
-    from app.export_files import replaced
-
-    with replaced(path) as partial:
-        partial.write_bytes(content)

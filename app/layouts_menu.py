@@ -27,7 +27,7 @@ class LayoutsMenu(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window, self._settings = window, window.preferences.desk
-        self._focused = TOKENS.key
+        self.focused = TOKENS.key
         """The panel that had the focus last."""
         self.menu = QMenu("&Layout", window)
         self.own, self.forget = QMenu("&Own layouts", window), QMenu("&Forget layout", window)
@@ -104,7 +104,7 @@ class LayoutsMenu(QObject):
 
     @Slot()
     def _maximise(self) -> None:
-        self._window.host.maximise(self._focused)
+        self._window.host.maximise(self.focused)
 
     @Slot()
     def _maximise_panel(self) -> None:
@@ -125,7 +125,7 @@ class LayoutsMenu(QObject):
         while now is not None and not isinstance(now, Panel):
             now = now.parentWidget()
         if now is not None and now is self._window.panels.get(now.objectName()):
-            self._focused = now.objectName()
+            self.focused = now.objectName()
 
     @Slot()
     def _bring_back(self) -> None:

@@ -13,7 +13,7 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QScrollArea
 
 from app import layout
-from app.actions import BREAKPOINTS, FILE, MODEL, RUN, SELECT, TRAVEL, Actions, explain
+from app.actions import BREAKPOINTS, EDIT, EXPORT, FILE, MODEL, RUN, SELECT, TRAVEL, Actions, explain
 from app.desk import Desk
 from app.forms import named
 from app.help import about_dialog
@@ -116,7 +116,7 @@ class MainWindow(QMainWindow):
         """Name the session in the title, and offer what can be done with it."""
         self._show_title(path.name if path else "", self._names[1])
         self.setWindowModified(unsaved and path is not None)
-        for action in self.commands.some(FILE):
+        for action in (*self.commands.some(FILE), self.commands["sample"]):
             explain(action, not busy, "a session is being opened or saved")
         explain(self.commands["save_session"], unsaved and not busy, "nothing is unsaved")
 
@@ -188,7 +188,8 @@ class MainWindow(QMainWindow):
 
     def _await_session(self) -> None:
         """Look as while a model is loaded, which is what comes next, and offer nothing that needs a session."""
-        for action in self.commands.some((*FILE, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *MODEL)):
+        unmade = (*FILE, *EXPORT, *EDIT, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *MODEL)
+        for action in (*self.commands.some(unmade), self.commands["sample"]):
             explain(action, action is self.commands["quit"], "the window is still being made")
         self.prompt.set_runnable(False)
         self.show_model(None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu
 
-from app.actions import ALL, BREAKPOINTS, HELP, RUN, SELECT, THEMES, TRAVEL
+from app.actions import ALL, BREAKPOINTS, EDIT, EXPORT, HELP, RUN, SELECT, THEMES, TRAVEL
 from app.places import PLACES
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ def fill_menu_bar(window: MainWindow) -> None:
     """Make the menus of a window that has its actions, its recent menus and its panels."""
     bar = window.menuBar()
     _fill_file(window, bar.addMenu("&File"))
+    bar.addMenu("&Edit").addActions(window.commands.some(EDIT))
     fill_model_menu(window, bar.addMenu("&Model"))
     _fill_run(window, bar.addMenu("&Run"))
     bar.addMenu("De&bug").addActions(window.commands.some(BREAKPOINTS))
@@ -42,6 +43,8 @@ def _fill_file(window: MainWindow, menu: QMenu) -> None:
     menu.addActions([commands["new_session"], commands["open_session"]])
     menu.addMenu(window.recent_sessions)
     menu.addActions([commands["save_session"], commands["save_session_as"]])
+    export = menu.addMenu("&Export")
+    export.addActions(commands.some(EXPORT))
     menu.addSeparator()
     menu.addAction(commands["quit"])
 

@@ -22,6 +22,7 @@ from core.trace.saving import save_session
 from core.trace.session_file import SessionFile
 from core.trace.stored_trace import StoredTrace
 from core.trace.trace import Trace
+from resources.paths import SAMPLE
 
 SUFFIX = ".specee"
 FILTER = f"Sessions (*{SUFFIX});;All files (*)"
@@ -82,6 +83,11 @@ class SessionFiles(QObject):
     def open(self, path: Path) -> None:
         """Open a session in place of the present one, which is asked about first where it is unsaved."""
         self._leave(lambda: self._read(path))
+
+    @Slot()
+    def open_sample(self) -> None:
+        """Open the runs that come with the program."""
+        self.open(SAMPLE)
 
     @Slot()
     def save(self, then: Then | None = None) -> None:
@@ -190,8 +196,11 @@ class SessionFiles(QObject):
             self.library.fill(file, [trace] if trace else [])
         except UserError as error:
             self._fail(describe(error))
+        if is_sample := file.path == SAMPLE:
+            self.library.path = None  # it is a copy without a name: saving asks where to
         self._take_over(trace)
-        self._preferences.remember_session(str(file.path))
+        if not is_sample:
+            self._preferences.remember_session(str(file.path))
         self.opened.emit(file.path)
 
     def _take_over(self, trace: StoredTrace | None) -> None:

@@ -22,6 +22,7 @@ class SessionMenus(QObject):
         commands = window.commands
         commands["new_session"].triggered.connect(files.new)
         commands["open_session"].triggered.connect(files.choose)
+        commands["sample"].triggered.connect(files.open_sample)
         commands["save_session"].triggered.connect(self._save)
         commands["save_session_as"].triggered.connect(self._save_as)
         window.recent_sessions.aboutToShow.connect(self._fill_recent)

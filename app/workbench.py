@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QObject, Slot
 
-from app.actions import MODEL
+from app.actions import EDIT, EXPORT, MODEL
 from app.controls import Controls
 from app.error_dialog import ErrorDialog
+from app.exporting import Exporting
 from app.failure import Failure
 from app.fork import Forks
 from app.loader import LoadedSummary
@@ -48,6 +49,7 @@ class Workbench(QObject):
         self.files = SessionFiles(session, window)
         self.recovery = RecoveryOffer(self.files)
         self.menus = SessionMenus(session, self.files, window)
+        self.exporting = Exporting(session, self.files, window)
         self.debugging = Debugging(session, window)
         self.rack = ToolRack(self)
 
@@ -55,7 +57,7 @@ class Workbench(QObject):
         """Make what the window still lacks, in steps that are short enough to come between two frames."""
         yield from self.views.build(self.window.theme)
         self._connect()
-        for action in self.window.commands.some(MODEL):
+        for action in self.window.commands.some((*EXPORT, *EDIT, *MODEL)):
             action.setEnabled(True)
         self.debugging.enable()
         self._show_model(self.session.model)
@@ -66,6 +68,7 @@ class Workbench(QObject):
     @Slot()
     def close(self) -> None:
         """End the session, and wait for the engine's thread and for what is being saved."""
+        self.exporting.close()
         self.rack.close()
         self.debugging.close()
         self.training.close()
