@@ -172,8 +172,9 @@ class Exporting(QObject):
         if known is None:
             read: Callable[[], Any] = library.reader_of(number)
         else:
-            grows = isinstance(known, Trace) and known.ended is None
-            read = partial(Trace.of, tuple(known.events)) if grows else partial(_given, known)
+            read = partial(_given, known)
+            if isinstance(known, Trace) and known.ended is None:
+                read = partial(Trace.of, tuple(known.events))
         marks = [mark for mark in library.marks if mark.run == number]
         return RunToWrite(number + 1, read, library.weights_of(number), marks)
 

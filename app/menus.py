@@ -17,7 +17,7 @@ def fill_menu_bar(window: MainWindow) -> None:
     """Make the menus of a window that has its actions, its recent menus and its panels."""
     bar = window.menuBar()
     _fill_file(window, bar.addMenu("&File"))
-    bar.addMenu("&Edit").addActions(window.commands.some(EDIT))
+    bar.addMenu("Edit").addActions(window.commands.some(EDIT))
     fill_model_menu(window, bar.addMenu("&Model"))
     _fill_run(window, bar.addMenu("&Run"))
     bar.addMenu("De&bug").addActions(window.commands.some(BREAKPOINTS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,7 +30,7 @@ class Subject:
     """What is to be shown: a run, and which of its tokens and layers. Every method may raise `UserError`."""
 
     trace: ReadableTrace
-    weights: dict[str, FloatArray] | None = None
+    weights: Mapping[str, FloatArray] | None = None
     """Of the predictors that judged it, as the session keeps them."""
     token: int | None = None
     """0-based generated token; None leaves the choice to the view."""
