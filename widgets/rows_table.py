@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QAction, QColor, QFont, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QAction, QColor, QFont, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from widgets.palette import DARK, Theme
@@ -128,8 +128,6 @@ class RowsTable(QTableView):
         self._behave()
         self._size(columns)
         self.copy_action = QAction("Copy as CSV", self)
-        self.copy_action.setShortcut(QKeySequence(QKeySequence.StandardKey.Copy))
-        self.copy_action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         self.copy_action.triggered.connect(self.copy)
         self.addAction(self.copy_action)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from html import escape
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
@@ -15,6 +16,7 @@ from app.tools.tool import NO_RUN, Tool
 from app.tools.what_if_desk import Answer, Desk, Recording
 from app.tools.what_if_panel import RERUN_TIP, WhatIfPanel
 from app.tools.what_if_words import as_of, changed_words, frontier_words, no_rerun, totals_words
+from core.analysis.forks import fork_at
 from core.analysis.frontier import Frontier
 from core.analysis.summaries import visible
 from core.analysis.what_if import Decisions
@@ -111,9 +113,15 @@ class WhatIf(Tool):
         answer, trace = self._answer, self.trace
         if answer is None or trace is None or trace.started is None or self._why_no_rerun():
             return
-        settings = answer.compared.settings
-        self._rerun = Rerun(settings, answer.decided, trace.started.run)
-        self.work.session.run(trace.started.prompt, settings)
+        settings, started = answer.compared.settings, trace.started
+        try:
+            # A branch is given the same past again, along the layers that it ran.
+            fork = fork_at(trace, started.branch.given - 1, settings) if started.branch else None
+        except UserError as error:
+            self.view.show_truth(escape(str(error)))
+            return
+        self._rerun = Rerun(settings, answer.decided, started.run)
+        self.work.session.run(started.prompt, settings, fork=fork)
 
     # What there is to show
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.analysis.summaries import first_decided
 from core.config import RunSettings
 from core.errors import UserError
 from core.trace.events import Audited, BoolArray, FloatArray, IntArray
@@ -19,7 +20,8 @@ from core.trace.trace import TokenRecord
 
 @dataclass(frozen=True, slots=True)
 class AuditColumns:
-    """One row a token of a run of n emitted tokens; rows of tokens that no audit covers, the first one, are empty."""
+    """One row a token of a run of n emitted tokens; rows of tokens that no audit covers, the first one and those that a
+    branch was given, are empty."""
 
     settings: RunSettings
     depth: int
@@ -90,9 +92,10 @@ def columns_of(trace: ReadableTrace) -> AuditColumns:
 
 def _candidates(trace: ReadableTrace) -> int:
     """k; raises `UserError` where the run has tokens that were not audited."""
-    if trace.emitted_count < 2:
+    first = first_decided(trace)
+    if trace.emitted_count <= first:
         return 0
-    record = trace.records[1]
+    record = trace.records[first]
     if record.audit is None or record.draft is None:
         raise UserError(
             "This run was recorded live, without what the layers beyond each exit would have said; record it in audit "

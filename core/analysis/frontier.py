@@ -68,14 +68,16 @@ def frontier(redecider: Redecider, settings: RunSettings, thresholds: Sequence[f
 
 
 def point_of(decided: Decisions) -> FrontierPoint:
-    """What decisions come to; at least one token after the first must be there."""
-    known = decided.final_ids[1:] >= 0
+    """What decisions come to; at least one token after the first must be there, and only audited ones count."""
+    known = decided.final_ids >= 0
+    known[0] = False
+    counted = known if known.any() else np.arange(len(known)) > 0
     return FrontierPoint(
         threshold=decided.settings.threshold,
-        mean_exit_layer=float(decided.exit_layers[1:].mean()),
-        agreement=float(1 - decided.wrong[1:][known].mean()) if known.any() else float("nan"),
-        early=float(decided.early[1:].mean()),
-        verifications=float(decided.proposed[1:].sum(1).mean()),
+        mean_exit_layer=float(decided.exit_layers[counted].mean()),
+        agreement=float(1 - decided.wrong[known].mean()) if known.any() else float("nan"),
+        early=float(decided.early[counted].mean()),
+        verifications=float(decided.proposed[counted].sum(1).mean()),
         exact_tokens=min(decided.estimate_from, len(decided.changed)) - 1,
     )
 

@@ -71,17 +71,19 @@ class Comparison:
         return max(min(self.estimate_from, len(self.asked)) - 1, 0)
 
 
-def totals(exit_layers: IntArray, token_ids: IntArray, final_ids: IntArray, depth: int) -> Totals:
-    """Figures of n tokens, the first of which counts for nothing. All shaped [n]; an unknown final id is negative."""
-    layers, known = exit_layers[1:], final_ids[1:] >= 0
+def totals(exit_layers: IntArray, right: BoolArray | None, decided: BoolArray, depth: int) -> Totals:
+    """Figures of the `decided` ones of n tokens. All shaped [n]; `right` says which full depth gives too, if that is
+    known."""
+    layers = exit_layers[decided]
     if not len(layers):
         return Totals(float("nan"), float("nan"), float("nan"))
-    agree = (token_ids[1:] == final_ids[1:])[known]
-    return Totals(float(layers.mean()), float((layers < depth).mean()), float(agree.mean()) if len(agree) else np.nan)
+    agreement = float("nan") if right is None else float(right[decided].mean())
+    return Totals(float(layers.mean()), float((layers < depth).mean()), agreement)
 
 
 def compare_tokens(decided: Decisions, columns: AuditColumns) -> Comparison:
     """A run of one token a pass, beside what was decided for it."""
+    final = columns.own_ids[:, -1]
     return Comparison(
         settings=decided.settings,
         depth=columns.depth,
@@ -90,8 +92,8 @@ def compare_tokens(decided: Decisions, columns: AuditColumns) -> Comparison:
         known=np.ones(len(columns), np.bool_),
         estimate_from=decided.estimate_from,
         changes=tuple(_change(decided, columns, int(token)) for token in np.flatnonzero(decided.changed)),
-        before=totals(columns.exit_layers, columns.token_ids, columns.own_ids[:, -1], columns.depth),
-        after=totals(decided.exit_layers, decided.token_ids, decided.final_ids, columns.depth),
+        before=totals(columns.exit_layers, columns.token_ids == final, columns.audited, columns.depth),
+        after=totals(decided.exit_layers, decided.token_ids == final, columns.audited, columns.depth),
     )
 
 
@@ -154,7 +156,6 @@ def compare_passes(decided: TreeDecisions, trace: ReadableTrace) -> Comparison:
     layers = np.where(decided.known, decided.exit_layers, np.maximum(decided.followed, 1))
     asked[has_pass], known[has_pass] = layers[at[has_pass]], decided.known[at[has_pass]]
     first, seen = decided.estimate_from, trace.overview
-    unknown = np.full(count, -1, np.int64)
     return Comparison(
         settings=decided.settings,
         depth=trace.depth,
@@ -163,8 +164,8 @@ def compare_passes(decided: TreeDecisions, trace: ReadableTrace) -> Comparison:
         known=known,
         estimate_from=int(decided.firsts[first]) if first < len(decided.firsts) else count,
         changes=tuple(_pass_change(decided, int(one)) for one in np.flatnonzero(decided.changed | ~decided.known)),
-        before=totals(recorded, seen.token_ids, np.where(seen.audited, seen.full_depth_ids, -1), trace.depth),
-        after=totals(asked, unknown, unknown, trace.depth),
+        before=totals(recorded, ~seen.wrong, has_pass & seen.audited, trace.depth),
+        after=totals(asked, None, has_pass & seen.audited, trace.depth),
     )
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.active_sets import ActiveSets, as_rows, check_settings, layers_in, thresholds_of
+from core.analysis.summaries import first_decided
 from core.analysis.tree_passes import Asked, PassDecision, RecordedPass, decide_pass
 from core.analysis.wording import bold, counted, joined
 from core.config import RunSettings
@@ -90,6 +91,8 @@ class TreeRedecider:
             raise UserError("Only a run of SpecEE with token trees can be decided anew pass by pass.")
         self._settings, self._depth, self._bank = trace.started.settings, trace.depth, bank
         self._ranking = trace.started.offline if ranking is None else ranking
+        self._given = trace.exit_layers[1 : first_decided(trace)].tolist()
+        """Layers run by the tokens that a branch was given."""
         self.passes = [
             RecordedPass.of(
                 [trace.records[at] for at in range(first, last)], _end_id(trace), cut=last == trace.emitted_count
@@ -106,6 +109,8 @@ class TreeRedecider:
         check_settings(self._settings, settings, self._depth, self._ranking)
         asked = Asked(settings, thresholds_of(settings, self._depth), self._bank, self._depth)
         sets, masks, decided = ActiveSets(settings, self._depth, self._ranking), [], []
+        for layers in self._given:
+            sets.record(layers - 1)
         for one in self.passes:
             masks.append(sets.next())
             decided.append(decide_pass(one, layers_in(masks[-1]), asked))

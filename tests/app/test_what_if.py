@@ -16,9 +16,11 @@ from app.run_state import RunState
 from app.tools.ledger import LedgerTool
 from app.tools.what_if import FIRST_ONLY, WhatIf
 from core.analysis.columns import columns_of
+from core.analysis.forks import fork_at
 from core.analysis.ledger import LABELS, ledger
 from core.analysis.what_if import Redecider
 from core.config import Policy, Record, RunSettings, TreeSettings
+from core.trace.fork import Fork
 from core.trace.saving import MemoryRun, save_session
 from core.trace.trace import Trace
 from tests.app.stage import TIMEOUT
@@ -59,9 +61,9 @@ class Stage(WindowStage):
         assert isinstance(tool, LedgerTool)
         return tool
 
-    def run(self, settings: RunSettings) -> Trace:
+    def run(self, settings: RunSettings, fork: Fork | None = None) -> Trace:
         before = self.session.trace
-        self.session.run(PROMPTS[0], settings)
+        self.session.run(PROMPTS[0], settings, fork=fork)
         self.until(lambda: self.session.trace is not before)
         self.until_state(RunState.FINISHED)
         self.work.rack.flush()
@@ -155,9 +157,15 @@ def test_that_the_rerun_takes_every_exact_decision_and_each_run_leads_to_the_oth
     stage.until(lambda: stage.session.trace.started.run == 0)
     stage.answered()
     assert "Show run 2" in plain(view.truth.text())
-    stage.run(audit_settings(threshold=0.9))
+    trace = stage.run(audit_settings(threshold=0.9), fork_at(stage.session.trace, 5, audit_settings(threshold=0.9)))
     stage.answered()
     assert not view.truth.isVisible(), "the truth was about other runs"
+    stage.ask(0.05)
+    view.rerun.click()
+    stage.until(lambda: stage.session.trace is not trace and stage.session.trace.ended is not None)
+    stage.until(view.truth.isVisible)
+    assert stage.session.trace.started.branch.given == trace.started.branch.given, "a branch is given its past again"
+    assert "✓ The re-run decided" in plain(view.truth.text())
 
 
 def test_that_the_frontier_marks_where_the_run_stands_and_a_point_sets_the_threshold(stage: Stage) -> None:

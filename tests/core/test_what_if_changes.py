@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 
 import numpy as np
 import pytest
 
 from core.analysis.active_sets import TOLERANCE, Doubt
 from core.analysis.columns import AuditColumns, columns_of
+from core.analysis.forks import fork_at
 from core.analysis.frontier import live_point
 from core.analysis.what_if import Decisions, Redecider
 from core.analysis.what_if_changes import compare_passes, compare_tokens, doubt_words
 from core.analysis.what_if_trees import TreeRedecider
 from core.analysis.what_if_truth import Truth, hold_passes, hold_tokens, truth_words
 from core.config import Policy, RunSettings, SchedulerSettings, TreeSettings
+from core.engine import RunRequest
 from core.trace.frozen import frozen
 from core.trace.trace import Trace
 from tests.core.recordings import DEPTH, Recorder, audit_settings
@@ -135,3 +138,21 @@ def test_that_a_frozen_run_stays_as_it_was_while_events_go_on_coming() -> None:
     assert (still.emitted_count, len(still.records), still.exit_layers.tolist()) == (count, count, layers)
     assert still.overview.texts == trace.overview.texts[:count]
     assert frozen(trace) is trace
+
+
+@pytest.mark.parametrize("tree", [TreeSettings(), TreeSettings("3-2-1")], ids=["tokens", "trees"])
+def test_that_a_branch_is_decided_from_where_it_left_with_the_ring_of_its_origin(
+    recorder: Recorder, tree: TreeSettings
+) -> None:
+    settings = audit_settings(threshold=0.3 if not tree.on else 0.2, tree=tree)
+    fork = fork_at(recorder.run(settings), 11, settings)
+    trace = Trace.of(recorder.engine.run(RunRequest("not read", settings, 1, fork), threading.Event()))
+    parts = recorder.parts
+    if tree.on:
+        compared = compare_passes(TreeRedecider(trace, parts.predictors, parts.offline_ranking).decide(settings), trace)
+    else:
+        columns = columns_of(trace)
+        compared = compare_tokens(Redecider(columns, parts.predictors, parts.offline_ranking).decide(settings), columns)
+    assert compared.changes == ()
+    own = (compared.before.mean_exit_layer, compared.before.agreement)
+    assert own == pytest.approx(live_point(trace))
