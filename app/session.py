@@ -156,8 +156,7 @@ class Session(QObject):
             self.failed.emit(Failure("There is no model to run yet; load one, or wait until it is there.", "", True))
             return
         self.stop()
-        self._run += 1
-        self._control = RunControl(paused=paused)
+        self._run, self._control = self._run + 1, RunControl(paused=paused)
         if paused:
             self._await_step()
         else:

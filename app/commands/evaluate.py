@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -72,7 +73,8 @@ def evaluate(arguments: argparse.Namespace) -> int:
         UserError: the prompts, a setting, the model or its parts will not do.
         Cancelled: Ctrl-C; nothing is printed.
     """
-    settings = setting_flags.settings_from(arguments)
+    base = dataclasses.replace(setting_flags.DEFAULTS, max_new_tokens=MAX_NEW_TOKENS)
+    settings = setting_flags.settings_from(arguments, base)
     every = prompt_files.read_prompts(prompt_files.given(arguments))
     split = None if arguments.split == EVERY else Split(arguments.split)
     chosen = prompt_files.of_split(every, split)

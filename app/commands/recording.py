@@ -13,6 +13,7 @@ from core.config import Record
 from core.errors import UserError
 from core.trace.events import Event, FloatArray, RunEnded, RunStarted, ScheduleChosen, TokenEmitted
 from core.trace.jsonl import write_events
+from core.trace.raw_runs import RawRun
 
 
 class Keep(StrEnum):
@@ -55,7 +56,10 @@ def check_target(path: Path) -> None:
 
 @contextmanager
 def saved(
-    path: Path, events: Iterable[Event], weights: Mapping[str, FloatArray] | None = None
+    path: Path,
+    events: Iterable[Event],
+    weights: Mapping[str, FloatArray] | None = None,
+    origin: RawRun | None = None,
 ) -> Iterator[Iterator[Event]]:
     """Write events to `path` as they are taken: a session where its name ends in .specee, else JSON Lines.
 
@@ -66,12 +70,13 @@ def saved(
         path: a new file.
         events: those of one run.
         weights: the arrays of the predictors that judge it, which a session keeps.
+        origin: the run that it branched off, which a session keeps too.
 
     Raises:
         UserError: it cannot be written.
     """
     if path.suffix == SESSION:
-        with _recorded(path, events, weights) as recorded:
+        with _recorded(path, events, weights, origin) as recorded:
             yield recorded
         return
     with made_whole(path) as partial:
@@ -125,7 +130,7 @@ def _writing(path: Path, lines: TextIO, events: Iterable[Event]) -> Iterator[Eve
 
 @contextmanager
 def _recorded(
-    path: Path, events: Iterable[Event], weights: Mapping[str, FloatArray] | None
+    path: Path, events: Iterable[Event], weights: Mapping[str, FloatArray] | None, origin: RawRun | None
 ) -> Iterator[Iterator[Event]]:
     from core.trace.session_writer import SessionWriter
 
@@ -134,7 +139,10 @@ def _recorded(
     def record() -> Iterator[Event]:
         nonlocal writer
         for event in events:
-            writer = writer or SessionWriter(path)  # a run that is refused has no first event, and leaves no file
+            if writer is None:  # a run that is refused has no first event, and leaves no file
+                writer = SessionWriter(path)
+                if origin is not None:
+                    writer.copy(origin)
             writer.take(event, weights)
             yield event
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.choices import NO_TEMPLATE
-from app.commands import console, options, setting_flags
+from app.commands import console, forking, options, setting_flags
 from core.config import DType
 from core.errors import UserError
 
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from app.commands.recording import Keep
     from app.loader import LoadedEngine
     from core.trace.events import Event, FloatArray
+    from core.trace.raw_runs import RawRun
     from core.trace.trace import Trace
 
 RECORDS = ("off", "live", "audit")
+LIVE = "live"
 
 
 def add_parser(commands: options.Commands) -> None:
@@ -36,20 +38,18 @@ def add_parser(commands: options.Commands) -> None:
         description="Generate text with early exits and print it as it comes. Ctrl-C stops between layers.",
     )
     parser.set_defaults(action=run)
-    parser.add_argument(
-        "--prompt", metavar="TEXT", required=True, type=options.text_of("prompt"), help="what to ask the model"
-    )
+    parser.add_argument("--prompt", metavar="TEXT", type=options.text_of("prompt"), help="what to ask the model")
     options.add_model(parser)
     options.add_parts(parser)
     setting_flags.add_settings(parser)
     options.add_numerics(parser)
+    forking.add_fork(parser)
     parser.add_argument(
         "--record",
         type=options.one_of("recording", RECORDS),
         metavar=options.braces(RECORDS),
-        default="live",
         help="keep nothing but the text, what the engine computes anyway, or also what every layer would have said, "
-        "which measures agreement and takes longer (default: %(default)s)",
+        "which measures agreement and takes longer (default: live, or as the run that is branched off)",
     )
     parser.add_argument(
         "--out",
@@ -67,11 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         UserError: the prompt, a setting, the model, its parts or the file to write will not do.
     """
+    if arguments.fork is not None:
+        return _run_branch(arguments)
     settings = setting_flags.settings_from(arguments)
     _check(arguments)
     from app.commands.recording import Keep
 
-    keep = Keep(arguments.record)
+    keep = Keep(arguments.record or LIVE)
     settings = dataclasses.replace(settings, record=keep.record)
     with console.interruptible() as stop:
         engine = _load(arguments, stop)
@@ -85,6 +87,26 @@ def run(arguments: argparse.Namespace) -> int:
         events = engine.run(arguments.prompt, settings, 0, stop, time.perf_counter)
         with _written(arguments.out, events, engine.weights(settings)) as written:
             trace = _follow(written, keep, echo=not arguments.json, remarks=remarks)
+    return _told(trace, arguments)
+
+
+def _run_branch(arguments: argparse.Namespace) -> int:
+    """Leave a recorded run and go on; as `run`."""
+    forking.check(arguments)
+    _check_target(arguments)
+    from app.commands.recording import Keep
+
+    with forking.opened(arguments) as origin, console.interruptible() as stop:
+        settings, fork = origin.asked(arguments)
+        engine = _load(arguments, stop)
+        events = engine.run(fork.prompt, settings, origin.next_number, stop, time.perf_counter, fork)
+        with _written(arguments.out, events, engine.weights(settings), origin.raw) as written:
+            trace = _follow(written, Keep(arguments.record or settings.record), echo=not arguments.json, remarks=())
+    return _told(trace, arguments)
+
+
+def _told(trace: Trace, arguments: argparse.Namespace) -> int:
+    """The exit code, after the object that `--json` asks for."""
     if arguments.json:
         print(json.dumps(summary(trace)))
     return _exit_code(trace)
@@ -92,8 +114,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse before a model is loaded what can be seen without one."""
+    forking.refuse_alone(arguments)
+    if arguments.prompt is None:
+        raise UserError("--prompt is missing; `specee-viewer run --help` lists what it takes.")
     if not arguments.prompt.strip():
         raise UserError("The prompt is empty; write what the model should answer.")
+    _check_target(arguments)
+
+
+def _check_target(arguments: argparse.Namespace) -> None:
     if arguments.out is None:
         return
     if arguments.record == "off":
@@ -120,7 +149,7 @@ def _load(arguments: argparse.Namespace, cancel: threading.Event) -> LoadedEngin
 
 @contextmanager
 def _written(
-    out: Path | None, events: Iterable[Event], weights: Mapping[str, FloatArray] | None
+    out: Path | None, events: Iterable[Event], weights: Mapping[str, FloatArray] | None, origin: RawRun | None = None
 ) -> Iterator[Iterable[Event]]:
     """The events, each written to `out` before it is handed on, where a file was asked for."""
     if out is None:
@@ -128,7 +157,7 @@ def _written(
         return
     from app.commands.recording import saved
 
-    with saved(out, events, weights) as written:
+    with saved(out, events, weights, origin) as written:
         yield written
 
 

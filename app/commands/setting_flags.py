@@ -18,7 +18,7 @@ POLICIES = ("dense", "specee-t1", "specee-t1t2", "adainfer-svm", "adainfer-crf",
 
 
 def add_settings(parser: argparse.ArgumentParser, *, max_new_tokens: int = DEFAULTS.max_new_tokens) -> None:
-    """Every setting of a run but what is recorded of it."""
+    """Every setting of a run but what is recorded of it. None marks a flag that was not given."""
     add_policy(parser)
     add_point(parser)
     _add_scheduler(parser)
@@ -26,17 +26,15 @@ def add_settings(parser: argparse.ArgumentParser, *, max_new_tokens: int = DEFAU
         "--kv-policy",
         type=options.one_of("KV policy", KVPolicy),
         metavar=options.braces(KVPolicy),
-        default=DEFAULTS.kv_policy.value,
         help="what happens to the K/V of skipped layers: computed later (exact), filled from the state that the token "
-        "left with, or left out (default: %(default)s)",
+        f"left with, or left out (default: {DEFAULTS.kv_policy})",
     )
     _add_sampling(parser)
     parser.add_argument(
         "--max-new-tokens",
         metavar="N",
         type=options.whole("number of new tokens"),
-        default=max_new_tokens,
-        help="stop after this many (default: %(default)s)",
+        help=f"stop after this many (default: {max_new_tokens})",
     )
     parser.add_argument(
         "--stop",
@@ -136,56 +134,57 @@ def _add_sampling(parser: argparse.ArgumentParser) -> None:
         "--temperature",
         type=options.number("temperature"),
         metavar="T",
-        default=sampling.temperature,
-        help="0 always takes the likeliest token (default: %(default)s)",
+        help=f"0 always takes the likeliest token (default: {sampling.temperature:g})",
     )
     parser.add_argument(
         "--top-p",
         type=options.number("top-p"),
         metavar="P",
-        default=sampling.top_p,
-        help="draw only among the likeliest tokens that together reach this probability (default: %(default)s)",
+        help=f"draw only among the likeliest tokens that together reach this probability (default: {sampling.top_p:g})",
     )
     parser.add_argument(
         "--seed",
         type=options.whole("seed"),
         metavar="N",
-        default=sampling.seed,
-        help="the same seed draws the same tokens (default: %(default)s)",
+        help=f"the same seed draws the same tokens (default: {sampling.seed})",
     )
 
 
-def settings_from(arguments: argparse.Namespace) -> RunSettings:
-    """The settings that the flags of `add_settings` ask for; what was not given is the paper's.
+def settings_from(arguments: argparse.Namespace, base: RunSettings = DEFAULTS) -> RunSettings:
+    """The settings that the flags of `add_settings` ask for; what was not given is that of `base`, the paper's.
 
     Raises:
         UserError: a value is out of range, or two do not go together.
     """
-    sampling = {name: getattr(arguments, name) for name in ("temperature", "top_p", "seed")}
+    given = _given(arguments, ("max_new_tokens",)) | (arguments.policy or {})
+    if arguments.kv_policy is not None:
+        given["kv_policy"] = KVPolicy(arguments.kv_policy)
+    if arguments.stop is not None:
+        given["stop"] = tuple(arguments.stop)
     return dataclasses.replace(
-        point_from(arguments),
-        **(arguments.policy or {"policy": DEFAULTS.policy}),
-        scheduler=dataclasses.replace(DEFAULTS.scheduler, **_given(arguments, SCHEDULER)),
-        kv_policy=KVPolicy(arguments.kv_policy),
-        max_new_tokens=arguments.max_new_tokens,
-        chat_template=not arguments.no_chat_template,
-        sampling=dataclasses.replace(DEFAULTS.sampling, **sampling),
-        stop=tuple(arguments.stop or ()),
-        tree=tree_flags.tree_from(arguments),
+        point_from(arguments, base),
+        **given,
+        scheduler=dataclasses.replace(base.scheduler, **_given(arguments, SCHEDULER)),
+        chat_template=base.chat_template and not arguments.no_chat_template,
+        sampling=dataclasses.replace(base.sampling, **_given(arguments, SAMPLING)),
+        tree=tree_flags.tree_from(arguments, base.tree),
     )
 
 
-def point_from(arguments: argparse.Namespace) -> RunSettings:
-    """The settings that the flags of `add_point` ask for; everything else is its default.
+def point_from(arguments: argparse.Namespace, base: RunSettings = DEFAULTS) -> RunSettings:
+    """The settings that the flags of `add_point` ask for; everything else is that of `base`.
 
     Raises:
         UserError: a value is out of range.
     """
-    given = _given(arguments, tuple(_READ))
-    return dataclasses.replace(DEFAULTS, **{name: _READ[name](value) for name, value in given.items()})
+    given = {name: _READ[name](value) for name, value in _given(arguments, tuple(_READ)).items()}
+    if "threshold" in given:
+        given["layer_thresholds"] = ()
+    return dataclasses.replace(base, **given)
 
 
 _READ: dict[str, Any] = {"threshold": float, "lens": Lens, "gate": float, "check": Head, "draft_head": Head}
+SAMPLING = ("temperature", "top_p", "seed")
 SCHEDULER = ("window", "radius", "offline_layers", "distinct")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping as Card
+from dataclasses import replace
 from typing import Any
 
 from app.commands import options
@@ -14,7 +15,13 @@ from core.plain_values import from_plain
 DEFAULTS = TreeSettings()
 MEASURED = TreeSettings("dynamic", nodes=8, depth=4, expand=4)
 """What a bench grows where nothing is asked for or recommended."""
-FLAGS = {"tree": "shape", "tree_nodes": "nodes", "tree_depth": "depth", "tree_expand": "expand"}
+FLAGS = {
+    "tree": "shape",
+    "tree_nodes": "nodes",
+    "tree_depth": "depth",
+    "tree_expand": "expand",
+    "ngrams": "ngrams",
+}
 """Flags' names to fields of `TreeSettings`; None where a flag was not given."""
 
 
@@ -44,19 +51,23 @@ def add_tree(parser: argparse.ArgumentParser) -> None:
         "--mapping",
         type=options.one_of("mapping", Mapping),
         metavar=options.braces(Mapping),
-        default=DEFAULTS.mapping.value,
         help="how predictors judge a tree: a path by its lowest node, by the mean of its features, or every node by "
-        "itself (default: %(default)s)",
+        f"itself (default: {DEFAULTS.mapping})",
     )
-    group.add_argument("--ngrams", action="store_true", help="let continuations found in the text so far join the tree")
+    group.add_argument(
+        "--ngrams",
+        action="store_true",
+        default=None,
+        help="let continuations found in the text so far join the tree",
+    )
 
 
 def _shape(text: str) -> str:
     return TreeSettings(text).shape
 
 
-def tree_from(arguments: argparse.Namespace) -> TreeSettings:
-    """The tree that the flags of `add_tree` ask for.
+def tree_from(arguments: argparse.Namespace, base: TreeSettings = DEFAULTS) -> TreeSettings:
+    """The tree that the flags of `add_tree` ask for; what was not given is that of `base`.
 
     Raises:
         UserError: a value is out of range.
@@ -64,7 +75,9 @@ def tree_from(arguments: argparse.Namespace) -> TreeSettings:
     values: dict[str, Any] = {
         field: value for flag, field in FLAGS.items() if (value := getattr(arguments, flag)) is not None
     }
-    return TreeSettings(**values, mapping=Mapping(arguments.mapping), ngrams=arguments.ngrams)
+    if arguments.mapping is not None:
+        values["mapping"] = Mapping(arguments.mapping)
+    return replace(base, **values)
 
 
 def tree_for(arguments: argparse.Namespace, card: Card[str, Any]) -> TreeSettings:
