@@ -84,9 +84,35 @@ COSTS = Place(
     tool="costs:CostsTool",
     behind="why",
 )
+INSPECTOR = Place(
+    "inspector",
+    "Inspector",
+    "panel-inspector",
+    "Ctrl+Alt+7",
+    "What the selected layer’s predictor saw, and how good it is",
+    tool="inspector:InspectorTool",
+    behind="candidates",
+)
+COMPARE = Place(
+    "compare",
+    "Compare",
+    "panel-compare",
+    "Ctrl+Alt+9",
+    "Another run beside the one on show, aligned by token",
+    tool="compare:Compare",
+)
+MARKS = Place(
+    "marks",
+    "Bookmarks",
+    "panel-marks",
+    "Ctrl+Alt+2",
+    "Bookmarks and notes, and the search for tokens",
+    tool="marks:Marks",
+    behind="settings",
+)
 
 VIEWS = (TOKENS, EXITS, SCHEDULER, CURVES, TREE, WHY)
 """The panels that show the run."""
-TOOLS: tuple[Place, ...] = (BREAKPOINTS, LAYERS, WHAT_IF, LEDGER, KV_MAP, COSTS)
+TOOLS: tuple[Place, ...] = (BREAKPOINTS, MARKS, LAYERS, WHAT_IF, LEDGER, KV_MAP, COSTS, INSPECTOR, COMPARE)
 """The panels that explain, search and compare."""
 PLACES = (PROMPT, SETTINGS, *VIEWS, *TOOLS)

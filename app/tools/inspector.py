@@ -1,0 +1,225 @@
+"""The predictor inspector in its panel: everything that takes longer than a frame is computed in threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QWidget
+
+from app.failure import Failure, describe
+from app.title_words import token_words
+from app.tools.inspector_words import NO_AUDIT, NO_TOKEN, layer_to_inspect, why_nothing, why_uninspected
+from app.tools.newest import Newest, Told, watching
+from app.tools.tool import NO_RUN, Tool
+from core.analysis.calibration import Judgements, Label, calibration, curves, judgements, place_of
+from core.analysis.inspector import Inspection, inspect
+from core.analysis.recorded_parts import from_record
+from core.errors import UserError
+from core.exits.predictors import PredictorBank
+from core.trace.events import FloatArray, IntArray
+from core.trace.frozen import frozen
+from core.trace.reading import ReadableTrace
+from widgets.calibration_view import WAITING
+from widgets.calibration_words import Quality
+from widgets.inspector_view import InspectorView
+from widgets.palette import Theme
+from widgets.selection import Selection
+
+EVERY = 64
+"""Tokens after which a run under way is judged again."""
+Weights = Callable[[], Mapping[str, FloatArray] | None]
+
+
+class InspectorTool(Tool):
+    """One judgement taken apart, and the quality of its layer's predictor."""
+
+    def build(self) -> QWidget:
+        self.view = InspectorView()
+        self.layer: int | None = None
+        self.bank: PredictorBank | None = None
+        self.judged: Judgements | None = None
+        self._of: ReadableTrace | None = None
+        self._gathered = (0, False)
+        """How many tokens were judged last, and whether the run had ended."""
+        self._bank_known = False
+        self._inspecting, self._gathering, self._summing = Newest(self), Newest(self), Newest(self)
+        self._inspecting.done.connect(self._take_inspection)
+        self._gathering.done.connect(self._take_judgements)
+        self._gathering.progressed.connect(self._tell_progress)
+        self._summing.done.connect(self._take_quality)
+        self.view.quality.asked.connect(self._sum_up)
+        self.view.quality.tokens_chosen.connect(self._highlight)
+        self.view.quality.token_wanted.connect(self._select)
+        return self.view
+
+    def draw(self, first: int | None) -> str | None:
+        trace = self.trace
+        if trace is not self._of:
+            self._begin(trace)
+        missing = NO_RUN if trace is None else why_nothing(trace)
+        if trace is None or missing:
+            self.panel.set_subtitle("")
+            return missing
+        if first is not None:
+            self._gather(trace)
+        self._inspect(trace)
+        return None
+
+    def apply_theme(self, theme: Theme) -> None:
+        self.view.apply_theme(theme)
+
+    def close(self) -> None:
+        for one in (self._inspecting, self._gathering, self._summing):
+            one.close()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being computed."""
+        return any(one.is_busy for one in (self._inspecting, self._gathering, self._summing))
+
+    def _begin(self, trace: ReadableTrace | None) -> None:
+        """Another run is on show."""
+        for one in (self._inspecting, self._gathering, self._summing):
+            one.cancel()
+        self._of, self._gathered = trace, (0, False)
+        self.bank, self._bank_known, self.judged, self.layer = None, False, None, None
+
+    # ---- one judgement --------------------------------------------------------------------------------------------
+
+    def _inspect(self, trace: ReadableTrace) -> None:
+        token = self.selection.token
+        if token is None or token >= len(trace.records):
+            self._explain(None, NO_TOKEN)
+            return
+        record = trace.records[token]
+        before, self.layer = self.layer, layer_to_inspect(record, self.selection.layer)
+        self.panel.set_subtitle(f"{token_words(record)} · layer {self.layer + 1}")
+        if self.layer != before:
+            self._sum_up()
+        if sentence := why_uninspected(trace, record, self.layer):
+            self._explain(None, sentence)
+        elif self._bank_known and self.bank is None:
+            self._explain(None, "")
+        else:
+            self._ask_inspection(trace, token, self.layer)
+
+    def _ask_inspection(self, trace: ReadableTrace, token: int, layer: int) -> None:
+        assert trace.started is not None, "a tool's trace has begun"
+        try:
+            weights = self.work.files.library.weights_of(trace.started.run)
+        except UserError as error:
+            self._explain(None, describe(error).sentence)
+            return
+        work = partial(_inspected, frozen(trace), self.bank, weights, token, layer)
+        self._inspecting.ask((trace, token, layer), work)
+
+    @Slot(object, object)
+    def _take_inspection(self, key: tuple[ReadableTrace, int, int], outcome: _Inspected | Failure) -> None:
+        if key[0] is not self._of:
+            return
+        if isinstance(outcome, Failure):
+            self._explain(None, outcome.sentence)
+            return
+        self.bank, found = outcome
+        self._bank_known = True
+        self._explain(found, "")
+
+    def _explain(self, found: Inspection | None, sentence: str) -> None:
+        self.view.show_inspection(found, sentence or NO_PREDICTORS)
+
+    # ---- the layer's quality --------------------------------------------------------------------------------------
+
+    def _gather(self, trace: ReadableTrace) -> None:
+        """Judge the run again, unless it is under way and has only grown a little."""
+        count, ended = trace.emitted_count, trace.ended is not None
+        if not trace.overview.audited.any():
+            self.view.quality.show_quality(None, NO_AUDIT)
+        elif (count, ended) != self._gathered and (ended or count - self._gathered[0] >= EVERY or self.judged is None):
+            self._gathered = (count, ended)
+            self._gathering.ask(trace, partial(_judged, frozen(trace)))
+
+    @Slot(object, object)
+    def _take_judgements(self, trace: ReadableTrace, outcome: Judgements | Failure) -> None:
+        if trace is not self._of:
+            return
+        if isinstance(outcome, Failure):
+            self.view.quality.show_quality(None, outcome.sentence)
+            return
+        self.judged = outcome
+        self._sum_up()
+
+    @Slot(int)
+    def _tell_progress(self, token: int) -> None:
+        if self.judged is None and self._of is not None:
+            words = f"{WAITING}\n{token + 1:,} of {self._of.emitted_count:,} tokens"
+            self.view.quality.show_quality(None, words)
+
+    @Slot()
+    def _sum_up(self) -> None:
+        """Sum the judgements up for the layer, label and tokens that are wanted now."""
+        trace, quality = self._of, self.view.quality
+        if self.judged is None or self.layer is None or trace is None or trace.started is None:
+            return
+        if self.layer >= trace.depth - 1:
+            quality.show_quality(None, "The last layer has no predictor.")
+            return
+        threshold = trace.started.settings.threshold_at(self.layer)
+        key = (self.layer, quality.label, quality.asked_only)
+        self._summing.ask(key, partial(_quality, self.judged, *key, threshold))
+
+    @Slot(object, object)
+    def _take_quality(self, key: tuple[int, Label, bool], outcome: Quality | Failure) -> None:
+        if isinstance(outcome, Failure):
+            self.view.quality.show_quality(None, outcome.sentence)
+        elif key[0] == self.layer:
+            empty = "None of the tokens asked this predictor." if key[2] else "No audited token has a score here."
+            self.view.quality.show_quality(outcome if outcome.tokens else None, empty)
+
+    @Slot(object, str)
+    def _highlight(self, tokens: IntArray, name: str) -> None:
+        self.work.views.set_highlight(tokens, name)
+
+    @Slot(int)
+    def _select(self, token: int) -> None:
+        self.selected.emit(Selection(token, self.layer))
+
+
+NO_PREDICTORS = (
+    "This recording holds no predictors, so a judgement cannot be taken apart. Runs of the program’s own keep them; an "
+    "imported one may not."
+)
+_Inspected = tuple[PredictorBank | None, Inspection | None]
+
+
+def _inspected(
+    trace: ReadableTrace,
+    bank: PredictorBank | None,
+    weights: Weights,
+    token: int,
+    layer: int,
+    _cancel: threading.Event,
+    _told: Told,
+) -> _Inspected:
+    bank = bank or from_record(weights())[0]
+    return bank, inspect(trace, bank, token, layer) if bank is not None else None
+
+
+def _judged(trace: ReadableTrace, cancel: threading.Event, told: Told) -> Judgements:
+    return judgements(trace, watching(cancel, told))
+
+
+def _quality(
+    judged: Judgements,
+    layer: int,
+    label: Label,
+    asked_only: bool,
+    threshold: float,
+    _cancel: threading.Event,
+    _told: Told,
+) -> Quality:
+    of_layer = judged.of_layer(layer, label, asked_only=asked_only)
+    found = curves(of_layer)
+    return Quality(layer, calibration(of_layer), found, place_of(found, threshold), threshold)
