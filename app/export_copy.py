@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QMimeData, QModelIndex, Qt
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
+from app.export_picture import widget_image
 from core.analysis.why import why_plain
 from core.report.table import Row, Table
 from core.trace.reading import ReadableTrace
@@ -38,7 +39,7 @@ def table_of(view: QAbstractItemView) -> Table:
 def picture(view: QWidget) -> QMimeData:
     """A view's picture, and in words what it says to a screen reader."""
     data = QMimeData()
-    data.setImageData(view.grab().toImage())
+    data.setImageData(widget_image(view))
     if words := view.accessibleDescription() or view.accessibleName():
         data.setText(words)
     return data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPainter
+from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPainter, QPalette, QRegion
 from PySide6.QtSvg import QSvgGenerator, QSvgRenderer
 from PySide6.QtWidgets import QWidget
 
@@ -36,7 +36,18 @@ def _rendered(svg: str, size: tuple[int, int], _application: QGuiApplication | N
 
 def widget_png(widget: QWidget) -> bytes:
     """What a widget shows, with as many pixels as on its screen."""
-    return _as_png(widget.grab().toImage())
+    return _as_png(widget_image(widget))
+
+
+def widget_image(widget: QWidget) -> QImage:
+    """What a widget shows on the ground of its panel."""
+    ratio = widget.devicePixelRatioF()
+    image = QImage(widget.size() * ratio, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(ratio)
+    painter = QPainter(image)
+    _paint(widget, painter)
+    painter.end()
+    return image
 
 
 def widget_svg(widget: QWidget, title: str) -> bytes:
@@ -48,10 +59,16 @@ def widget_svg(widget: QWidget, title: str) -> bytes:
     generator.setSize(widget.size())
     generator.setViewBox(QRect(QPoint(), widget.size()))
     generator.setTitle(title)
+    generator.setResolution(widget.logicalDpiX())  # or fonts would not fit the places that were measured with them
     painter = QPainter(generator)
-    widget.render(painter, QPoint())
+    _paint(widget, painter)
     painter.end()
     return bytes(made.data().data())
+
+
+def _paint(widget: QWidget, painter: QPainter) -> None:
+    painter.fillRect(widget.rect(), widget.palette().color(QPalette.ColorRole.Base))
+    widget.render(painter, QPoint(), QRegion(), QWidget.RenderFlag.DrawChildren)
 
 
 def _as_png(image: QImage) -> bytes:

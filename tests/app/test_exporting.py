@@ -14,6 +14,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
+from app.export_picture import widget_image
 from app.failure import Failure
 from core.analysis.why import why_plain
 from core.trace.importing import read_file
@@ -93,7 +94,7 @@ def test_that_a_panels_table_is_the_run_on_show(desk: Desk, tmp_path: Path) -> N
 def test_that_a_picture_is_what_the_panel_shows(desk: Desk, tmp_path: Path) -> None:
     image = QImage(str(desk.export("export_picture", tmp_path / "p.png", "exits")))
     view = desk.stage.work.views.exits
-    shown = view.grab().toImage()
+    shown = widget_image(view)
     assert image.size() == shown.size()
     assert image.convertToFormat(shown.format()) == shown
     assert len({image.pixel(x, y) for x in range(0, image.width(), 7) for y in range(0, image.height(), 7)}) > 5
