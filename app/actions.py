@@ -85,6 +85,16 @@ BREAKPOINTS = (
     Spec("previous_interesting", "&Previous interesting", "interesting-previous", "Shift+F4", "Go to the one before"),
     Spec("toggle_break", "&Toggle breakpoint here", "break", "F9", "Break on what happened to the selected token"),
 )
+WHAT_IF = (
+    Spec(
+        "rerun_truth",
+        "Re-run what-if for &truth",
+        "rerun-truth",
+        "Ctrl+Alt+T",
+        "Run the prompt with the settings of What if, and hold its exact part against the run",
+    ),
+    Spec("reset_what_if", "Reset &what-if", "reset-what-if", "Ctrl+Alt+Z", "Ask the recording’s own settings again"),
+)
 FILE = (
     Spec("new_session", "&New session", "new-session", "Ctrl+N", "Begin an empty session; the model stays"),
     Spec("open_session", "&Open session…", "session", "Ctrl+O", "Open recorded runs; no model is needed"),
@@ -153,7 +163,7 @@ HELP = (
     Spec("keys", "&Keyboard shortcuts…", "help", "F1", "Show every action with its key, and change keys"),
     Spec("about", "&About specee-viewer", "about", "Shift+F1", "Show the version and what the program is made with"),
 )
-ALL = (*FILE, *EXPORT, *EDIT, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *MODEL, *THEMES, *VIEW, *HELP)
+ALL = (*FILE, *EXPORT, *EDIT, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *WHAT_IF, *MODEL, *THEMES, *VIEW, *HELP)
 
 
 class Actions(QObject):

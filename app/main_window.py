@@ -13,7 +13,7 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QScrollArea
 
 from app import layout
-from app.actions import BREAKPOINTS, EDIT, EXPORT, FILE, MODEL, RUN, SELECT, TRAVEL, Actions, explain
+from app.actions import BREAKPOINTS, EDIT, EXPORT, FILE, MODEL, RUN, SELECT, TRAVEL, WHAT_IF, Actions, explain
 from app.desk import Desk
 from app.forms import named
 from app.help import about_dialog
@@ -191,6 +191,8 @@ class MainWindow(QMainWindow):
         unmade = (*FILE, *EXPORT, *EDIT, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *MODEL)
         for action in (*self.commands.some(unmade), self.commands["sample"]):
             explain(action, action is self.commands["quit"], "the window is still being made")
+        for action in self.commands.some(WHAT_IF):
+            explain(action, False, "nothing is on show in the panel What if")
         self.prompt.set_runnable(False)
         self.show_model(None)
         self.status.show_state(RunState.LOADING)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu
 
-from app.actions import ALL, BREAKPOINTS, EDIT, EXPORT, HELP, RUN, SELECT, THEMES, TRAVEL
+from app.actions import ALL, BREAKPOINTS, EDIT, EXPORT, HELP, RUN, SELECT, THEMES, TRAVEL, WHAT_IF
 from app.places import PLACES
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def fill_menu_bar(window: MainWindow) -> None:
     bar.addMenu("Edit").addActions(window.commands.some(EDIT))
     fill_model_menu(window, bar.addMenu("&Model"))
     _fill_run(window, bar.addMenu("&Run"))
-    bar.addMenu("De&bug").addActions(window.commands.some(BREAKPOINTS))
+    bar.addMenu("De&bug").addActions(window.commands.some((*BREAKPOINTS, *WHAT_IF)))
     _fill_view(window, bar.addMenu("&View"))
     bar.addMenu("&Help").addActions(window.commands.some(HELP))
     # A key only answers where a visible widget carries its action, and a desktop may take the menus away.

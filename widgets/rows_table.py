@@ -17,7 +17,7 @@ from widgets.theme import SMALL
 
 Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
-_PADDING = 18
+_PADDING = 24
 """Pixels of a column beside its text."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
+from app.actions import explain
 from app.failure import Failure
 from app.run_state import RunState
 from app.title_words import unbroken
@@ -78,6 +79,9 @@ class WhatIf(Tool):
         view.form.changed.connect(self._ask)
         view.reset.clicked.connect(view.form.reset)
         view.rerun.clicked.connect(self.rerun)
+        self._actions = [self.work.window.commands[name] for name in ("rerun_truth", "reset_what_if")]
+        for action, act in zip(self._actions, (self.rerun, view.form.reset), strict=True):
+            action.triggered.connect(act)
         view.page_shown.connect(self._turn_page)
         view.frontier.threshold_wanted.connect(view.form.set_threshold)
         view.points.chosen.connect(self._choose_point)
@@ -253,8 +257,8 @@ class WhatIf(Tool):
 
     def _why_no_rerun(self) -> str:
         trace = self.trace
-        if trace is None or trace.started is None or self._answer is None:
-            return READING
+        if trace is None or trace.started is None or self._answer is None or trace is not self._shown:
+            return "The panel What if has no answer about the run on show yet."
         return no_rerun(self.work.session, trace.started)
 
     def _show_buttons(self) -> None:
@@ -263,6 +267,8 @@ class WhatIf(Tool):
         self.view.rerun.setToolTip(problem or RERUN_TIP)
         self.view.rerun.setAccessibleDescription(problem or RERUN_TIP)
         self.view.reset.setEnabled(not self.view.form.is_reset)
+        explain(self._actions[0], not problem, problem)
+        explain(self._actions[1], not self.view.form.is_reset, "the recording’s own settings are asked")
 
     @Slot(object)
     def _on_run_began(self, trace: Trace) -> None:

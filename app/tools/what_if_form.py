@@ -133,7 +133,8 @@ class WhatIfForm(QWidget):
         self.changed.emit()
 
     def _make(self) -> None:
-        choices = [choice for choice in POLICIES if Policy(choice.value).needs_parts]
+        decided = [choice for choice in POLICIES if Policy(choice.value).needs_parts]
+        choices = [replace(choice, title=choice.title.removeprefix("SpecEE ")) for choice in decided]
         self.policy = combo(choices, "What-if policy", "Predictors on the scheduler's layers, or on all")
         self.threshold = ThresholdField(
             0.5, "What-if threshold", "An exit is proposed where the predictor's score, 0 to 1, is above this"

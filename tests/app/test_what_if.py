@@ -257,3 +257,20 @@ def test_that_the_ledger_counts_and_its_class_is_selected_and_highlighted_everyw
     assert stage.session.selection.token == tokens[1]
     stage.run(replace(trace.started.settings, threshold=0.9))
     assert views.tokens._highlight == frozenset()
+
+
+def test_that_both_actions_say_why_they_rest_and_act_once_there_is_an_answer(stage: Stage) -> None:
+    rerun, reset = (stage.window.commands[name] for name in ("rerun_truth", "reset_what_if"))
+    assert not rerun.isEnabled()
+    assert "What if" in rerun.property("reason")
+    loaded(stage).bring(WHAT_IF)
+    trace = stage.run(audit_settings())
+    stage.answered()
+    assert (rerun.isEnabled(), reset.isEnabled()) == (True, False)
+    stage.ask(0.05)
+    reset.trigger()
+    stage.answered()
+    assert stage.what_if.view.form.is_reset
+    rerun.trigger()
+    stage.until(lambda: stage.session.trace is not trace and stage.session.trace.ended is not None)
+    assert stage.session.trace.exit_layers.tolist() == trace.exit_layers.tolist()
