@@ -95,6 +95,24 @@ WHAT_IF = (
     ),
     Spec("reset_what_if", "Reset &what-if", "reset-what-if", "Ctrl+Alt+Z", "Ask the recording’s own settings again"),
 )
+COMPARE = (
+    Spec("first_divergence", "&First divergence", "difference-first", "Ctrl+Alt+D", "Select where both runs part"),
+    Spec(
+        "previous_difference",
+        "&Previous difference",
+        "difference-previous",
+        "Alt+PgUp",
+        "Select the token before that differs between the runs compared",
+    ),
+    Spec(
+        "next_difference",
+        "&Next difference",
+        "difference-next",
+        "Alt+PgDown",
+        "Select the next token that differs between the runs compared",
+    ),
+    Spec("swap_runs", "&Swap the runs", "swap", "Ctrl+Alt+W", "Show run B, and hold it against the one on show"),
+)
 FILE = (
     Spec("new_session", "&New session", "new-session", "Ctrl+N", "Begin an empty session; the model stays"),
     Spec("open_session", "&Open session…", "session", "Ctrl+O", "Open recorded runs; no model is needed"),
@@ -163,7 +181,7 @@ HELP = (
     Spec("keys", "&Keyboard shortcuts…", "help", "F1", "Show every action with its key, and change keys"),
     Spec("about", "&About specee-viewer", "about", "Shift+F1", "Show the version and what the program is made with"),
 )
-ALL = (*FILE, *EXPORT, *EDIT, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *WHAT_IF, *MODEL, *THEMES, *VIEW, *HELP)
+ALL = (*FILE, *EXPORT, *EDIT, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *WHAT_IF, *COMPARE, *MODEL, *THEMES, *VIEW, *HELP)
 
 
 class Actions(QObject):

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from app.guests import Guests
 from app.recorder import Recorder
 from core.analysis.forks import family_order
 from core.errors import UserError
-from core.trace.events import FloatArray
-from core.trace.events import RunStarted
+from core.trace.events import FloatArray, RunStarted
 from core.trace.marks import Mark
 from core.trace.reading import ReadableTrace
 from core.trace.saving import MemoryRun, StoredRun
@@ -56,6 +56,8 @@ class Library:
         self.path: Path | None = None
         """Where the session was opened from or saved to last."""
         self._recorder, self._on_damage = recorder, on_damage
+        self.guests = Guests(on_damage)
+        """Runs of other files that are looked at beside the session's own, numbered below zero."""
         self._entries: dict[int, _Entry] = {}
         self._marks: dict[tuple[int, int | None, int | None], Mark] = {}
         self._marks_saved = True
@@ -93,6 +95,8 @@ class Library:
 
     def whereabouts(self, number: int) -> str:
         """Where a run is kept, in a word or two."""
+        if number < 0:
+            return "of another file"
         entry = self._entries.get(number)
         if entry is not None and entry.saved:
             return "saved"
@@ -116,12 +120,39 @@ class Library:
         Raises:
             UserError: it cannot be read.
         """
-        entry = self._entries[number]
-        if entry.trace is not None:
-            return entry.trace
-        if entry.stored is None:
-            entry.stored = self._file(entry).trace(number, self._on_damage)
-        return entry.stored
+        if number < 0:
+            return self.guests.trace(number)
+        known = self.at_hand(number)
+        if known is None:
+            known = self.reader_of(number)()
+            self.adopt(number, known)
+        return known
+
+    def at_hand(self, number: int) -> ReadableTrace | None:
+        """A run's trace where it needs no reading."""
+        if number < 0:
+            return self.guests.at_hand(number)
+        entry = self._entries.get(number)
+        if entry is None:
+            return None
+        return entry.trace if entry.trace is not None else entry.stored
+
+    def reader_of(self, number: int) -> Callable[[], StoredTrace]:
+        """Reads a run's trace, or raises `UserError`; any thread may call it, and `adopt` takes in what it gives.
+
+        Raises:
+            UserError: its file cannot be read.
+        """
+        if number < 0:
+            return self.guests.reader_of(number)
+        return partial(self._file(self._entries[number]).trace, number, self._on_damage)
+
+    def adopt(self, number: int, trace: StoredTrace) -> None:
+        """Keep a run's trace that was read."""
+        if number < 0:
+            self.guests.adopt(number, trace)
+        elif (entry := self._entries.get(number)) is not None and entry.stored is None:
+            entry.stored = trace
 
     def weights_of(self, number: int) -> Callable[[], Mapping[str, FloatArray] | None]:
         """Gives the arrays of the predictors that judged a run, None where no file has them; any thread may call it.
@@ -129,6 +160,8 @@ class Library:
         Raises:
             UserError: the file cannot be read.
         """
+        if number < 0:
+            return self.guests.weights_of(number)
         entry = self._entries.get(number)
         if entry is None or self._place(entry) is None:
             return lambda: None
@@ -187,7 +220,13 @@ class Library:
     # Marks
 
     def put_mark(self, mark: Mark) -> None:
-        """Set a mark, or change its note; raises `UserError` where it cannot be recorded, and keeps it all the same."""
+        """Set a mark, or change its note.
+
+        Raises:
+            UserError: it cannot be recorded, and is kept all the same; or the run is of another file, and nothing is.
+        """
+        if mark.run < 0:
+            raise UserError("This run is of another file; open that one to keep bookmarks and notes in it.")
         self._marks[mark.run, mark.token, mark.layer] = mark
         self._marks_saved = False
         if self._recorder is not None:
@@ -205,6 +244,7 @@ class Library:
         for file in self._files:
             file.close()
         self._files.clear()
+        self.guests.close()
 
     def _title(self, entry: _Entry) -> RunTitle:
         if entry.trace is not None and entry.trace.started is not None:

@@ -13,7 +13,7 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QScrollArea
 
 from app import layout
-from app.actions import BREAKPOINTS, EDIT, EXPORT, FILE, MODEL, RUN, SELECT, TRAVEL, WHAT_IF, Actions, explain
+from app.actions import BREAKPOINTS, COMPARE, EDIT, EXPORT, FILE, MODEL, RUN, SELECT, TRAVEL, WHAT_IF, Actions, explain
 from app.desk import Desk
 from app.forms import named
 from app.help import about_dialog
@@ -188,7 +188,7 @@ class MainWindow(QMainWindow):
 
     def _await_session(self) -> None:
         """Look as while a model is loaded, which is what comes next, and offer nothing that needs a session."""
-        unmade = (*FILE, *EXPORT, *EDIT, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *MODEL)
+        unmade = (*FILE, *EXPORT, *EDIT, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *COMPARE, *MODEL)
         for action in (*self.commands.some(unmade), self.commands["sample"]):
             explain(action, action is self.commands["quit"], "the window is still being made")
         for action in self.commands.some(WHAT_IF):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu
 
-from app.actions import ALL, BREAKPOINTS, EDIT, EXPORT, HELP, RUN, SELECT, THEMES, TRAVEL, WHAT_IF
+from app.actions import ALL, BREAKPOINTS, COMPARE, EDIT, EXPORT, HELP, RUN, SELECT, THEMES, TRAVEL, WHAT_IF
 from app.places import PLACES
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def _fill_run(window: MainWindow, menu: QMenu) -> None:
     menu.addActions(window.commands.some(SELECT))
     menu.addSeparator()
     menu.addMenu(window.runs)
+    menu.addMenu("Co&mpare").addActions(window.commands.some(COMPARE))
 
 
 def _fill_view(window: MainWindow, menu: QMenu) -> None:

@@ -18,6 +18,7 @@ from app.recovery import Leftover
 from app.session import Session
 from app.session_words import UNSAVED_ANSWERS, unsaved_question
 from core.errors import UserError
+from core.trace.reading import ReadableTrace
 from core.trace.saving import save_session
 from core.trace.session_file import SessionFile
 from core.trace.stored_trace import StoredTrace
@@ -127,11 +128,15 @@ class SessionFiles(QObject):
         self._take_over(trace)
 
     def show_run(self, number: int) -> None:
-        """Show one of the session's runs."""
+        """Show one of the runs that the library knows."""
         try:
-            self._session.show_trace(self.library.trace(number))
+            self.show_trace(self.library.trace(number))
         except UserError as error:
             self._fail(describe(error))
+
+    def show_trace(self, trace: ReadableTrace) -> None:
+        """Show a run of the library that was read already."""
+        self._session.show_trace(trace)
         self._show()
 
     def ask(self, question: tuple[str, str], answers: tuple[Answer, ...], answered: Callable[[str], object]) -> None:
