@@ -35,6 +35,8 @@ class CalibrationView(QWidget):
     """Another label or another set of tokens is wanted; see `label` and `asked_only`."""
     tokens_chosen = Signal(object, str)
     """The 0-based tokens of a bin, and what they are."""
+    link_chosen = Signal(str)
+    """What a link in the sentence stands for."""
     token_wanted = Signal(int)
     """Select this 0-based token."""
 
@@ -107,6 +109,8 @@ class CalibrationView(QWidget):
         self.after.clicked.connect(self._step_on)
 
     def _lay_out(self) -> None:
+        self.message.linkActivated.connect(self.link_chosen)
+        self.message.setTextInteractionFlags(_LINKS)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -184,6 +188,9 @@ class CalibrationView(QWidget):
         self._at = min(max(self._at + by, 0), len(self._tokens) - 1)
         self._show_steps()
         self.token_wanted.emit(self._tokens[self._at])
+
+
+_LINKS = Qt.TextInteractionFlag.LinksAccessibleByMouse | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
 
 
 def _fill(table: QTableView, found: Quality, tab: Tab) -> None:

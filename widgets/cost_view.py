@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QLabel, QScrollArea, QTableView, QVBoxLayout, QWidget
 
@@ -130,6 +130,9 @@ class CostTable(QTableView):
 class CostView(QScrollArea):
     """Bars, their table, and sentences for the token and for the run."""
 
+    link_chosen = Signal(str)
+    """What a link in the run's sentences stands for."""
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName("Costs")
@@ -139,6 +142,7 @@ class CostView(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.bars, self.table = CostBars(), CostTable()
         self.token_words, self.run_words = _paragraph("The selected token"), _paragraph("The run")
+        self.run_words.linkActivated.connect(self.link_chosen)
         inside = QWidget()
         column = QVBoxLayout(inside)
         column.setContentsMargins(0, 0, 6, 0)
@@ -168,5 +172,9 @@ def _paragraph(name: str) -> QLabel:
     label.setAccessibleName(name)
     label.setTextFormat(Qt.TextFormat.RichText)
     label.setWordWrap(True)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    label.setTextInteractionFlags(
+        Qt.TextInteractionFlag.TextSelectableByMouse
+        | Qt.TextInteractionFlag.LinksAccessibleByMouse
+        | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+    )
     return label

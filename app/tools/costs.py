@@ -10,7 +10,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from app.failure import Failure
-from app.tools.newest import Newest, Told, watching
+from app.tools.newest import STOP, Newest, Told, stopped, under_way, watching
 from app.tools.tool import NO_RUN, Tool
 from core.analysis.cost_words import one_token, whole_run
 from core.analysis.costs import Costs, Seconds, costs, stages_of
@@ -22,6 +22,7 @@ from widgets.palette import Theme
 
 NO_TOKENS = "No token has been emitted yet.\nThe time of each of its stages appears here."
 UNTIMED = "This recording holds no times.\nIt was imported or damaged; a run of the program’s own measures every stage."
+ADDING = "The run is being added up…"
 EVERY = 32
 """Tokens after which a run under way is swept again."""
 
@@ -32,11 +33,14 @@ class CostsTool(Tool):
     def build(self) -> QWidget:
         self.view = CostView()
         self.found: Costs | None = None
+        self._told = ADDING
+        """What is said of the run while its costs are not known."""
         self._swept: tuple[ReadableTrace, int, bool] | None = None
         """Which trace was swept last, how many of its tokens, and whether it had ended."""
         self._newest = Newest(self)
         self._newest.done.connect(self._take)
         self._newest.progressed.connect(self._tell_progress)
+        self.view.link_chosen.connect(self._follow)
         return self.view
 
     def draw(self, first: int | None) -> str | None:
@@ -72,7 +76,7 @@ class CostsTool(Tool):
             if ended == had_ended and (count == before if ended else count - before < EVERY and first >= before):
                 return
         else:
-            self.found = None
+            self.found, self._told = None, ADDING
         self._swept = (trace, count, ended)
         self._newest.ask(trace, partial(_measure, frozen(trace)))
 
@@ -88,7 +92,23 @@ class CostsTool(Tool):
     @Slot(int)
     def _tell_progress(self, token: int) -> None:
         if self.is_reading and self.trace is not None and self.found is None:
-            self.panel.set_subtitle(f"adding up, {token + 1:,} of {self.trace.emitted_count:,} tokens")
+            self._told = under_way("The run is being added up", token + 1, self.trace.emitted_count)
+            self._show(self.trace)
+
+    @Slot(str)
+    def _follow(self, link: str) -> None:
+        """Stop adding up, or begin again."""
+        trace = self.trace
+        if trace is None:
+            return
+        if link == STOP:
+            self._newest.cancel()
+            self._told = stopped("Adding up the run")
+            self._show(trace)
+        else:
+            self._swept = None
+            self._sweep(trace, 0)
+            self._show(trace)
 
     def _show(self, trace: ReadableTrace) -> None:
         bars, heads, words = [], [], ""
@@ -102,7 +122,9 @@ class CostsTool(Tool):
             bars.append(CostBar(f"Run, {len(after):,} tokens after the first", _numbers(after.sum(0))))
             heads.append("run")
             self.panel.set_subtitle(_headline(self.found))
-        told = whole_run(self.found) if self.found is not None else "The run is being added up…"
+        else:
+            self.panel.set_subtitle("")
+        told = whole_run(self.found) if self.found is not None else self._told
         self.view.show_costs(tuple(bars), tuple(heads), words, told)
 
     def _knows(self, token: int) -> bool:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from app.failure import Failure, describe
 from app.title_words import token_words
 from app.tools.inspector_words import NO_AUDIT, NO_TOKEN, layer_to_inspect, why_nothing, why_uninspected
-from app.tools.newest import Newest, Told, watching
+from app.tools.newest import STOP, Newest, Told, stopped, under_way, watching
 from app.tools.tool import NO_RUN, Tool
 from core.analysis.calibration import Judgements, Label, calibration, curves, judgements, place_of
 from core.analysis.inspector import Inspection, inspect
@@ -22,7 +22,6 @@ from core.exits.predictors import PredictorBank
 from core.trace.events import FloatArray, IntArray
 from core.trace.frozen import frozen
 from core.trace.reading import ReadableTrace
-from widgets.calibration_view import WAITING
 from widgets.calibration_words import Quality
 from widgets.inspector_view import InspectorView
 from widgets.palette import Theme
@@ -53,6 +52,7 @@ class InspectorTool(Tool):
         self.view.quality.asked.connect(self._sum_up)
         self.view.quality.tokens_chosen.connect(self._highlight)
         self.view.quality.token_wanted.connect(self._select)
+        self.view.quality.link_chosen.connect(self._follow)
         return self.view
 
     def draw(self, first: int | None) -> str | None:
@@ -153,9 +153,20 @@ class InspectorTool(Tool):
 
     @Slot(int)
     def _tell_progress(self, token: int) -> None:
-        if self.judged is None and self._of is not None:
-            words = f"{WAITING}\n{token + 1:,} of {self._of.emitted_count:,} tokens"
+        if self.judged is None and self._of is not None and self._gathering.is_busy:
+            words = under_way("The audited tokens are being gathered", token + 1, self._of.emitted_count)
             self.view.quality.show_quality(None, words)
+
+    @Slot(str)
+    def _follow(self, link: str) -> None:
+        """Stop gathering, or begin again."""
+        if link == STOP:
+            self._gathering.cancel()
+            self.view.quality.show_quality(None, stopped("Gathering the audited tokens"))
+        elif self._of is not None:
+            self._gathered = (0, False)
+            self.view.quality.show_quality(None)
+            self._gather(self._of)
 
     @Slot()
     def _sum_up(self) -> None:

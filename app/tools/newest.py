@@ -16,6 +16,18 @@ Work = Callable[[threading.Event, Told], Any]
 """Is given what calls it off, soon after which nobody wants it any more, and whom to tell how far it is."""
 EACH = 64
 """Tokens between two words of progress."""
+STOP, AGAIN = "stop", "again"
+"""What the links in `under_way` and `stopped` stand for."""
+
+
+def under_way(what: str, done: int, total: int) -> str:
+    """How far a sweep is, with a link that ends it."""
+    return f"{what}: {done:,} of {total:,} tokens. <a href='{STOP}'>Stop</a>"
+
+
+def stopped(what: str) -> str:
+    """That a sweep was ended, with a link that begins it again."""
+    return f"{what} was stopped. <a href='{AGAIN}'>Begin again</a>"
 
 
 class Newest(QObject):

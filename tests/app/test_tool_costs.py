@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -15,7 +15,7 @@ from app.places import COSTS
 from app.tools.costs import CostsTool
 from app.tools.newest import Newest, watching
 from core.analysis.cost_words import one_token, whole_run
-from core.analysis.costs import STAGES, costs
+from core.analysis.costs import STAGES, Costs, costs
 from core.config import Policy, RunSettings
 from core.progress import Cancelled
 from core.trace.events import StageTimes, TokenEmitted
@@ -147,3 +147,29 @@ def test_that_a_sweep_that_is_called_off_ends_at_its_next_token(qtbot: QtBot) ->
         costs(trace, watching(cancel, seen.append))
     costs(trace, watching(threading.Event(), seen.append))
     assert seen == [63, 127, 191]
+
+
+def test_that_adding_up_can_be_stopped_and_begun_again(stage: WindowStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace, told, free = Trace.of(fake_run_events(90)), threading.Event(), threading.Event()
+
+    def slow(trace: Trace, watch: Callable[[int], object]) -> Costs:
+        watch(63)
+        told.set()
+        assert free.wait(TIMEOUT / 1000)
+        return costs(trace, watch)
+
+    monkeypatch.setattr("app.tools.costs.costs", slow)
+    stage.session.show_trace(trace)
+    tool = stage.work.rack.tool(COSTS)
+    assert isinstance(tool, CostsTool)
+    stage.work.rack.flush()
+    assert told.wait(TIMEOUT / 1000)
+    stage.qtbot.waitUntil(lambda: "64 of 90 tokens" in tool.view.run_words.text(), timeout=TIMEOUT)
+    tool.view.run_words.linkActivated.emit("stop")
+    free.set()
+    stage.qtbot.waitUntil(lambda: not tool.is_reading, timeout=TIMEOUT)
+    assert tool.found is None
+    assert "was stopped" in tool.view.run_words.text()
+    tool.view.run_words.linkActivated.emit("again")
+    stage.qtbot.waitUntil(lambda: tool.found is not None, timeout=TIMEOUT)
+    assert tool.view.run_words.text() == whole_run(costs(trace))
