@@ -44,7 +44,7 @@ class TrimmedHead:
         """
         ids, vocabulary = state.get("tokens", torch.zeros(0)), decoder.config.vocabulary
         whole = ids.ndim == 1 and ids.dtype is torch.int32 and len(ids) >= min(LEAST, vocabulary)
-        if not whole or int(ids.min()) < 0 or int(ids.max()) >= vocabulary or len(ids.unique()) < len(ids):
+        if not whole or int(ids.min()) < 0 or int(ids.max()) >= vocabulary or len(set(ids.tolist())) < len(ids):
             raise UserError("The trimmed head's tokens do not fit this model; train it again.")
         tokens = ids.to(decoder.head_weight.device, torch.int64)
         rows = decoder.head_weight[tokens].contiguous()

@@ -230,12 +230,11 @@ class _Slim:
 
     def _trim(self) -> tuple[TrimmedHead, list[dict[str, Any]]]:
         """The most used tokens, as many as should decode fastest, with what each number of them would do."""
-        order, rows = self._mass.argsort(descending=True).to(torch.int32), []
+        order, rows = self._mass.argsort(descending=True).to(torch.int32), list[dict[str, Any]]()
         for count in trims(len(self._full)):
             head = TrimmedHead.from_state(self._decoder, {"tokens": order[:count]})
-            rows.append({"tokens": count, **self._judge.figures(self._spread(head), self._judge.tune)})
-            rows[-1] |= self._times(head)
-            rows[-1] |= _verdict(rows[-1])
+            row = self._judge.figures(self._spread(head), self._judge.tune) | self._times(head)
+            rows.append({"tokens": count} | row | _verdict(row))
         count = max(rows, key=lambda one: one["speed_ratio"])["tokens"]
         return TrimmedHead.from_state(self._decoder, {"tokens": order[:count]}), rows
 
