@@ -1,4 +1,4 @@
-"""What the window offers as a program, whatever it shows: palette and keys of its actions, and its layouts."""
+"""What the window offers as a program, whatever it shows: actions by name and key, layouts, settings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
 
+from app.appearance import Appearance
 from app.command_list import Command, commands_of
 from app.layouts_menu import LayoutsMenu
 from app.shortcut_keys import Keys
@@ -22,12 +23,14 @@ class Desk(QObject):
         self._window, self._settings = window, window.preferences.desk
         self.keys = Keys(window.commands)
         self.layouts = LayoutsMenu(window)
+        self.appearance = Appearance(window)
         window.commands["palette"].triggered.connect(self.show_palette)
         window.commands["keys"].triggered.connect(self.show_keys)
 
     def recall(self) -> None:
         """Be as the user left it."""
         self.keys.recall(self._settings.keys)
+        self.appearance.show_look()
 
     @property
     def commands(self) -> list[Command]:

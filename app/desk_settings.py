@@ -5,10 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray
+
+from app.look import Look
+from core.config import Record
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QSettings
@@ -43,6 +47,38 @@ class DeskSettings:
         """Put a command first among the recent ones."""
         others = [other for other in self.recent_commands if other != key]
         self._store.setValue("palette/recent", json.dumps([key, *others][:RECENT_COMMANDS]))
+
+    @property
+    def look(self) -> Look:
+        return Look.from_json(self._json("view/look"))
+
+    @look.setter
+    def look(self, look: Look) -> None:
+        self._store.setValue("view/look", json.dumps(look.to_json()))
+
+    @property
+    def record(self) -> Record | None:
+        """The recording depth to begin with at each launch; None for the one that was used last."""
+        text = self._text("run/record-first")
+        return Record(text) if text in list(Record) else None
+
+    @record.setter
+    def record(self, depth: Record | None) -> None:
+        self._store.setValue("run/record-first", depth.value if depth else "")
+
+    @property
+    def recoveries(self) -> int | None:
+        """How many recordings that crashes left are kept; None for all."""
+        text = self._text("session/recoveries")
+        return int(text) if re.fullmatch("[1-9][0-9]{0,2}", text) else None
+
+    @recoveries.setter
+    def recoveries(self, count: int | None) -> None:
+        self._store.setValue("session/recoveries", str(count or ""))
+
+    def forget_all(self) -> None:
+        """Every setting is its default from now on, those of `app.settings.Preferences` too."""
+        self._store.clear()
 
     @property
     def shared_layout(self) -> str:

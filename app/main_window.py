@@ -61,6 +61,8 @@ class MainWindow(QMainWindow):
         self.setWindowIcon(app_icon())
         self.setWindowTitle(TITLE)
         self.commands = Actions(self)
+    look_changed = Signal(object)
+    """The `Look` that the user chose."""
         self.prompt, self.form = PromptPanel(), SettingsPanel()
         self._form_area = _scrolled(self.form)
         self.panels = self._make_panels()
@@ -91,15 +93,16 @@ class MainWindow(QMainWindow):
         """Be as the window was left: its place, its panels, and what was entered. Sizes need the theme's fonts."""
         preferences, form = self.preferences, self.form
         self.desk.recall()
-        self._form_area.setMinimumWidth(form.minimumSizeHint().width())
+        self._fit_form()
         layout.restore(self, self.host, preferences)
         self.prompt.text.setPlainText(preferences.prompt)
         self.prompt.template.setChecked(preferences.chat_template)
         form.set_load_options(preferences.load_options)
-        form.set_values(preferences.form)
+        form.set_values(self.desk.appearance.first_form(preferences.form))
         if preferences.unfolded is not None:
             form.set_unfolded(preferences.unfolded)
         self.prompt.text.setFocus()
+        self._fit_form()
 
     @Slot()
     def reset_layout(self) -> None:
@@ -116,6 +119,10 @@ class MainWindow(QMainWindow):
         """Name the session in the title, and offer what can be done with it."""
         self._show_title(path.name if path else "", self._names[1])
         self.setWindowModified(unsaved and path is not None)
+    def _fit_form(self) -> None:
+        """Type of another size needs another width."""
+        self._form_area.setMinimumWidth(self.form.minimumSizeHint().width())
+
         for action in (*self.commands.some(FILE), self.commands["sample"]):
             explain(action, not busy, "a session is being opened or saved")
         explain(self.commands["save_session"], unsaved and not busy, "nothing is unsaved")

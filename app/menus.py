@@ -6,7 +6,21 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu
 
-from app.actions import ALL, BREAKPOINTS, COMPARE, EDIT, EXPORT, HELP, RUN, SELECT, THEMES, TRAVEL, WHAT_IF
+from app.actions import (
+    ALL,
+    BREAKPOINTS,
+    COMPARE,
+    EDIT,
+    ENGINE_SETTINGS,
+    EXPORT,
+    HELP,
+    LOOKS,
+    RUN,
+    SELECT,
+    THEMES,
+    TRAVEL,
+    WHAT_IF,
+)
 from app.places import PLACES
 
 if TYPE_CHECKING:
@@ -46,6 +60,9 @@ def _fill_file(window: MainWindow, menu: QMenu) -> None:
     export = menu.addMenu("&Export")
     export.addActions(commands.some(EXPORT))
     menu.addSeparator()
+    menu.addMenu("Engine se&ttings").addActions(commands.some(ENGINE_SETTINGS))
+    menu.addAction(commands["settings"])
+    menu.addSeparator()
     menu.addAction(commands["quit"])
 
 
@@ -67,3 +84,4 @@ def _fill_view(window: MainWindow, menu: QMenu) -> None:
     menu.addMenu(window.desk.layouts.menu)
     menu.addAction(commands["maximise"])
     menu.addMenu("&Theme").addActions(commands.some(THEMES))
+    menu.addMenu("T&ype").addActions(commands.some(LOOKS))

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QGridLayout, QProgressBar, QPushButton, QWidget
 
 from app.forms import labelled, named
 from core.progress import Progress
+from widgets import motion
 
 MEGA = 1_000_000
 BAR_STEPS = 1000
@@ -57,7 +58,8 @@ class ProgressLine(QWidget):
         """Show how far it has come; the bar runs to and fro where the end is not known."""
         self.text.setText(progress_text(progress))
         self.bar.setAccessibleDescription(self.text.text())
-        self.bar.setRange(0, BAR_STEPS if progress.total else 0)
+        # A bar of unknown length would run to and fro.
+        self.bar.setRange(0, BAR_STEPS if progress.total or motion.is_still() else 0)
         if progress.total:
             self.bar.setValue(min(BAR_STEPS, progress.done * BAR_STEPS // progress.total))
 

@@ -14,15 +14,16 @@ from app.session_words import LEFTOVER_ANSWERS, leftover_question
 class RecoveryOffer(QObject):
     """Looks for recordings of processes that are gone, and asks what is to become of each."""
 
-    def __init__(self, files: SessionFiles) -> None:
+    def __init__(self, files: SessionFiles, most: int | None = None) -> None:
+        """`most` is how many are kept; older ones are deleted. None keeps all."""
         super().__init__(files)
-        self._files = files
+        self._files, self._most = files, most
         self._left: list[Leftover] = []
         self._chore: Chore | None = None
 
     def look(self) -> None:
         """Look now, without holding anything up."""
-        self._chore = Chore(lambda: leftovers(recovery_folder()), self)
+        self._chore = Chore(lambda: kept(leftovers(recovery_folder()), self._most), self)
         self._chore.over.connect(self._found)
         self._chore.start()
 
@@ -56,3 +57,10 @@ class RecoveryOffer(QObject):
         else:
             left.close()
         self._ask_next()
+
+
+def kept(found: list[Leftover], most: int | None) -> list[Leftover]:
+    """The newest `most` of these, which come newest first; the others are deleted."""
+    for left in found[most:] if most is not None else ():
+        left.discard()
+    return found[:most]

@@ -56,9 +56,10 @@ class Keys:
     def problem(self, name: str, key: QKeySequence) -> str:
         """Why an action cannot have a key, as one sentence; "" where it can."""
         shown = key.toString(QKeySequence.SequenceFormat.NativeText)
-        if not _is_key(key.toString()):
+        own = any(key == QKeySequence(first) for first in self._actions.first_keys(name))
+        if not own and not _is_key(key.toString()):
             return f"{shown or 'This key'} alone is needed for writing and moving; hold Ctrl or Alt with it."
-        if (use := EDITING.get(key.toString())) is not None:
+        if not own and (use := EDITING.get(key.toString())) is not None:
             return f"{shown} {use} in text fields; choose another key."
         for other in self._actions.names:
             if other != name and key in self._actions[other].shortcuts():

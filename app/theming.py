@@ -1,14 +1,16 @@
-"""Light or dark, as the user or the desktop wants it, and at once when either changes their mind."""
+"""Light or dark, type and colours as the user or the desktop wants them, and at once when either changes their mind."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtWidgets import QApplication
 
+from app.look import Look
 from app.main_window import MainWindow
 from app.settings import ThemeMode
+from widgets import motion
 from widgets import theme as looks
-from widgets.palette import DARK, LIGHT, Theme, system_theme
+from widgets.palette import DARK, LIGHT, Theme, system_theme, use_exit_palette
 
 _SCHEMES = {
     ThemeMode.SYSTEM: Qt.ColorScheme.Unknown,
@@ -25,6 +27,7 @@ class Theming(QObject):
         self._application = application
         self._window: MainWindow | None = None
         self._mode = mode
+        self._look: Look | None = None
         self.theme: Theme | None = None
         hints = application.styleHints()
         hints.setColorScheme(_SCHEMES[mode])  # so that title bars and native dialogs follow too
@@ -32,10 +35,12 @@ class Theming(QObject):
         self._refresh()
 
     def attach(self, window: MainWindow) -> None:
-        """Dress this window from now on, and follow its Theme menu."""
-        self._window = window
+        """Dress this window from now on, and follow its Theme menu and its settings."""
         window.theme_mode_changed.connect(self.choose)
+        window.look_changed.connect(self.take_look)
         window.destroyed.connect(self._detach)
+        self.take_look(window.preferences.desk.look)
+        self._window = window
         if self.theme is not None:
             window.apply_theme(self.theme)
 
@@ -46,15 +51,30 @@ class Theming(QObject):
         self._application.styleHints().setColorScheme(_SCHEMES[mode])
         self._refresh()
 
+    @Slot(object)
+    def take_look(self, look: Look) -> None:
+        """Take over size of type, colours of exit layers and stillness."""
+        before, self._look = self._look or Look(), look
+        use_exit_palette(look.exits)
+        motion.keep_still(look.still)
+        if look.scale != before.scale:
+            looks.scale(self._application, look.scale)
+        if look != before:
+            self._dress()
+
     @Slot()
     def _refresh(self) -> None:
         theme = {ThemeMode.DARK: DARK, ThemeMode.LIGHT: LIGHT}.get(self._mode) or system_theme()
-        if theme is self.theme:
+        if theme is not self.theme:
+            self.theme = theme
+            self._dress()
+
+    def _dress(self) -> None:
+        if self.theme is None:
             return
-        self.theme = theme
-        looks.apply(self._application, theme)
+        looks.apply(self._application, self.theme)
         if self._window is not None:
-            self._window.apply_theme(theme)
+            self._window.apply_theme(self.theme)
 
     @Slot()
     def _detach(self) -> None:

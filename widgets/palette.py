@@ -1,11 +1,13 @@
-"""Colours, and nothing else: two themes of roles, and cividis for exit layers.
+"""Colours, and nothing else: two themes of roles, and a palette for exit layers, cividis unless another is chosen.
 
-The first window needs the themes, and NumPy and pyqtgraph take 0.2 s to import; so only cividis asks for them.
+The first window needs the themes, and NumPy and pyqtgraph take 0.2 s to import; so only exit layers' colours ask for
+them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -78,22 +80,46 @@ def system_theme() -> Theme:
     return LIGHT if scheme is Qt.ColorScheme.Light else DARK
 
 
+class ExitPalette(StrEnum):
+    """Colours of exit layers. Lightness rises with the layer in each, so that colour vision is not needed."""
+
+    CIVIDIS = "cividis"
+    VIRIDIS = "viridis"
+    MAGMA = "magma"
+    PLASMA = "plasma"
+    GREYS = "greys"
+
+
+_SPAN = {ExitPalette.MAGMA: (0.2, 0.96), ExitPalette.PLASMA: (0.0, 0.96), ExitPalette.GREYS: (0.3, 0.88)}
+"""The part of a palette that shows on a dark and on a light surface."""
+_chosen = ExitPalette.CIVIDIS
+
+
+def use_exit_palette(palette: ExitPalette) -> None:
+    """Colour exit layers by this palette from now on; views take it over when they are given their theme again."""
+    global _chosen  # one choice for all views, as the user has one pair of eyes
+    _chosen = palette
+
+
 @cache
-def _cividis() -> Any:
+def _colour_map(palette: ExitPalette) -> Any:
     """The colour map; pyqtgraph has no types."""
     import pyqtgraph as pg
 
-    return pg.colormap.get("cividis")
+    if palette is ExitPalette.GREYS:
+        return pg.ColorMap(None, ["#000000", "#ffffff"])
+    return pg.colormap.get(palette.value)
 
 
 def exit_colour(exit_layer: int, depth: int) -> QColor:
-    """Cividis from 1 layer run (dark blue) to `depth` (yellow)."""
+    """The colour from 1 layer run (dark) to `depth` (light)."""
     return QColor(*exit_colours([exit_layer], depth)[0].tolist())
 
 
 def exit_colours(exit_layers: ArrayLike, depth: int) -> NDArray[Any]:
-    """RGB bytes for exit layers 1…depth. Shape [n] to [n, 3]."""
+    """RGB bytes for exit layers 1…depth in the chosen palette. Shape [n] to [n, 3]."""
     import numpy as np
 
-    share = (np.asarray(exit_layers, float) - 1) / max(depth - 1, 1)
-    return np.asarray(_cividis().map(np.clip(share, 0, 1), mode="byte"))[:, :3]
+    share = np.clip((np.asarray(exit_layers, float) - 1) / max(depth - 1, 1), 0, 1)
+    low, high = _SPAN.get(_chosen, (0.0, 1.0))
+    return np.asarray(_colour_map(_chosen).map(low + (high - low) * share, mode="byte"))[:, :3]

@@ -24,6 +24,7 @@ RADIUS = 6
 """Corner radius of cards in pixels; controls inside use less."""
 
 SMALL = 0.88
+_USUAL_SIZE = "usualPointSize"
 """Size of subtitles, legends and notes, as a share of the application's font."""
 
 
@@ -37,6 +38,17 @@ def apply(app: QApplication, theme: Theme) -> None:
 
 
 def pad(spin_box: QAbstractSpinBox) -> None:
+def scale(app: QApplication, factor: float) -> None:
+    """Make the application's type so many times as large as the desktop's; `apply` brings it into the stylesheet."""
+    usual = app.property(_USUAL_SIZE)
+    if usual is None:
+        usual = app.font().pointSizeF()
+        app.setProperty(_USUAL_SIZE, usual)
+    font = app.font()
+    font.setPointSizeF(usual * factor)
+    app.setFont(font)
+
+
     """Set the number off from the frame; a stylesheet's padding does not reach the text of a spin box."""
     editor = spin_box.findChild(QLineEdit)
     if editor is not None:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QSlider, QToolButton, QVBoxLayout, QWidget
 
 from core.analysis.tree_figure import Stage, TreeFigure
+from widgets import motion
 from widgets.palette import DARK, Theme
 from widgets.runs_line import RunsLine
 from widgets.tree_words import Run, counts_text, stage_runs
@@ -72,6 +73,9 @@ class TreePlayer(QWidget):
         if self.figure is None:
             return
         at_end = self.layer >= self.figure.layers_run - 1
+        if motion.is_still():
+            self._jump(-1 if at_end else self.layer)
+            return
         first = int(self.figure.layers[0]) - 1 if len(self.figure.layers) else 0
         self.layer_wanted.emit(max(first, 0) if at_end else self.layer)
         self._wait()
@@ -92,6 +96,12 @@ class TreePlayer(QWidget):
             self.stop()
         else:
             self._wait()
+
+    def _jump(self, layer: int) -> None:
+        """To the next layer with something to read, or the last one: what playing shows, without moving by itself."""
+        assert self.figure is not None, "there is a pass to play"
+        later = range(layer + 1, self.figure.layers_run)
+        self.layer_wanted.emit(next((at for at in later if self.figure.stage(at) is not Stage.SILENT), later[-1]))
 
     def _wait(self) -> None:
         silent = self.figure is not None and self.figure.stage(max(self.layer, 0)) is Stage.SILENT

@@ -37,7 +37,7 @@ def _luminance(colour: str) -> float:
 @BOTH
 def test_that_every_image_of_the_stylesheet_is_there_and_can_be_drawn(qapp: QApplication, theme: Theme) -> None:
     images = set(re.findall(r'url\("([^"]+)"\)', themes.stylesheet(theme, 10)))
-    assert len(images) == 3
+    assert len(images) == 5
     for image in images:
         assert Path(image).is_file()
         assert not QIcon(image).pixmap(12, 12).isNull()
