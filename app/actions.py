@@ -113,6 +113,16 @@ COMPARE = (
     ),
     Spec("swap_runs", "&Swap the runs", "swap", "Ctrl+Alt+W", "Show run B, and hold it against the one on show"),
 )
+MARKS = (
+    Spec("toggle_mark", "Book&mark here", "mark", "Ctrl+B", "Bookmark the selected token, or take its bookmark away"),
+    Spec("next_mark", "Ne&xt bookmark", "mark-next", "Ctrl+Shift+B", "Select the next bookmarked token"),
+    Spec("previous_mark", "Pre&vious bookmark", "mark-previous", "Ctrl+Alt+B", "Select the one bookmarked before"),
+)
+FIND = (
+    Spec("find", "&Find tokens…", "find", "Ctrl+F", "Find tokens by text, exit layer and outcome"),
+    Spec("find_next", "Find &next", "find-next", "F3", "Select the next token that was found"),
+    Spec("find_previous", "Find p&revious", "find-previous", "Shift+F3", "Select the token found before"),
+)
 FILE = (
     Spec("new_session", "&New session", "new-session", "Ctrl+N", "Begin an empty session; the model stays"),
     Spec("open_session", "&Open session…", "session", "Ctrl+O", "Open recorded runs; no model is needed"),
@@ -156,33 +166,6 @@ THEMES = (
     Spec("theme_dark", "&Dark", "theme-dark", "Ctrl+Shift+D", "Always dark", "theme"),
     Spec("theme_light", "&Light", "theme-light", "Ctrl+Shift+L", "Always light", "theme"),
 )
-ENGINE_SETTINGS = (
-    Spec("load_settings", "&Load engine settings…", "settings-load", "Ctrl+F2", "Take engine settings from a file"),
-    Spec(
-        "save_settings",
-        "&Save engine settings…",
-        "settings-save",
-        "Ctrl+Shift+F2",
-        "Keep engine settings in a file",
-    ),
-    Spec(
-        "reset_settings",
-        "&Default engine settings",
-        "settings-reset",
-        "Ctrl+F3",
-        "Back to the first values",
-    ),
-)
-SETTINGS = (
-    *ENGINE_SETTINGS,
-    Spec("settings", "Se&ttings…", "settings", "Ctrl+,", "Looks, type, recording, and everything back as it was"),
-)
-LOOKS = (
-    Spec("zoom_in", "&Larger type", "zoom-in", "Ctrl+=", "Make all type larger", also=("Ctrl++",)),
-    Spec("zoom_out", "&Smaller type", "zoom-out", "Ctrl+-", "Make all type smaller"),
-    Spec("zoom_reset", "&Usual type", "zoom-reset", "Ctrl+0", "Type as large as the desktop’s"),
-    Spec("projector", "&Projector", "projector", "Ctrl+Alt+P", "Large type for a room, or back", checkable=True),
-)
 LAYOUTS = (
     Spec("layout_teaching", "&Teaching", "layout-teaching", "Alt+1", "Few large panels: tokens, charts and why"),
     Spec("layout_debugging", "&Debugging", "layout-debugging", "Alt+2", "Breakpoints, scheduler, layers and what-if"),
@@ -190,8 +173,6 @@ LAYOUTS = (
     Spec("layout_compare", "&Compare", "layout-compare", "Alt+4", "Two runs side by side"),
 )
 VIEW = (
-    *SETTINGS,
-    *LOOKS,
     *LAYOUTS,
     Spec("save_layout", "&Save layout as…", "save-layout", "Alt+9", "Keep where the panels are, under a name"),
     Spec("reset_layout", "&Reset layout", "reset-layout", "Alt+0", "Put every panel back where it was at first"),
@@ -210,7 +191,23 @@ HELP = (
     Spec("keys", "&Keyboard shortcuts…", "help", "F1", "Show every action with its key, and change keys"),
     Spec("about", "&About specee-viewer", "about", "Shift+F1", "Show the version and what the program is made with"),
 )
-ALL = (*FILE, *EXPORT, *EDIT, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *WHAT_IF, *COMPARE, *MODEL, *THEMES, *VIEW, *HELP)
+ALL = (
+    *FILE,
+    *EXPORT,
+    *EDIT,
+    *RUN,
+    *TRAVEL,
+    *SELECT,
+    *BREAKPOINTS,
+    *MARKS,
+    *FIND,
+    *WHAT_IF,
+    *COMPARE,
+    *MODEL,
+    *THEMES,
+    *VIEW,
+    *HELP,
+)
 
 
 class Actions(QObject):

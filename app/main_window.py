@@ -13,7 +13,22 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QScrollArea
 
 from app import layout
-from app.actions import BREAKPOINTS, COMPARE, EDIT, EXPORT, FILE, MODEL, RUN, SELECT, TRAVEL, WHAT_IF, Actions, explain
+from app.actions import (
+    BREAKPOINTS,
+    COMPARE,
+    EDIT,
+    EXPORT,
+    FILE,
+    FIND,
+    MARKS,
+    MODEL,
+    RUN,
+    SELECT,
+    TRAVEL,
+    WHAT_IF,
+    Actions,
+    explain,
+)
 from app.desk import Desk
 from app.forms import named
 from app.help import about_dialog
@@ -61,8 +76,6 @@ class MainWindow(QMainWindow):
         self.setWindowIcon(app_icon())
         self.setWindowTitle(TITLE)
         self.commands = Actions(self)
-    look_changed = Signal(object)
-    """The `Look` that the user chose."""
         self.prompt, self.form = PromptPanel(), SettingsPanel()
         self._form_area = _scrolled(self.form)
         self.panels = self._make_panels()
@@ -93,16 +106,15 @@ class MainWindow(QMainWindow):
         """Be as the window was left: its place, its panels, and what was entered. Sizes need the theme's fonts."""
         preferences, form = self.preferences, self.form
         self.desk.recall()
-        self._fit_form()
+        self._form_area.setMinimumWidth(form.minimumSizeHint().width())
         layout.restore(self, self.host, preferences)
         self.prompt.text.setPlainText(preferences.prompt)
         self.prompt.template.setChecked(preferences.chat_template)
         form.set_load_options(preferences.load_options)
-        form.set_values(self.desk.appearance.first_form(preferences.form))
+        form.set_values(preferences.form)
         if preferences.unfolded is not None:
             form.set_unfolded(preferences.unfolded)
         self.prompt.text.setFocus()
-        self._fit_form()
 
     @Slot()
     def reset_layout(self) -> None:
@@ -119,10 +131,6 @@ class MainWindow(QMainWindow):
         """Name the session in the title, and offer what can be done with it."""
         self._show_title(path.name if path else "", self._names[1])
         self.setWindowModified(unsaved and path is not None)
-    def _fit_form(self) -> None:
-        """Type of another size needs another width."""
-        self._form_area.setMinimumWidth(self.form.minimumSizeHint().width())
-
         for action in (*self.commands.some(FILE), self.commands["sample"]):
             explain(action, not busy, "a session is being opened or saved")
         explain(self.commands["save_session"], unsaved and not busy, "nothing is unsaved")
@@ -195,7 +203,7 @@ class MainWindow(QMainWindow):
 
     def _await_session(self) -> None:
         """Look as while a model is loaded, which is what comes next, and offer nothing that needs a session."""
-        unmade = (*FILE, *EXPORT, *EDIT, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *COMPARE, *MODEL)
+        unmade = (*FILE, *EXPORT, *EDIT, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *MARKS, *FIND, *COMPARE, *MODEL)
         for action in (*self.commands.some(unmade), self.commands["sample"]):
             explain(action, action is self.commands["quit"], "the window is still being made")
         for action in self.commands.some(WHAT_IF):

@@ -6,21 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu
 
-from app.actions import (
-    ALL,
-    BREAKPOINTS,
-    COMPARE,
-    EDIT,
-    ENGINE_SETTINGS,
-    EXPORT,
-    HELP,
-    LOOKS,
-    RUN,
-    SELECT,
-    THEMES,
-    TRAVEL,
-    WHAT_IF,
-)
+from app.actions import ALL, BREAKPOINTS, COMPARE, EDIT, EXPORT, FIND, HELP, MARKS, RUN, SELECT, THEMES, TRAVEL, WHAT_IF
 from app.places import PLACES
 
 if TYPE_CHECKING:
@@ -34,7 +20,7 @@ def fill_menu_bar(window: MainWindow) -> None:
     bar.addMenu("Edit").addActions(window.commands.some(EDIT))
     fill_model_menu(window, bar.addMenu("&Model"))
     _fill_run(window, bar.addMenu("&Run"))
-    bar.addMenu("De&bug").addActions(window.commands.some((*BREAKPOINTS, *WHAT_IF)))
+    _fill_debug(window, bar.addMenu("De&bug"))
     _fill_view(window, bar.addMenu("&View"))
     bar.addMenu("&Help").addActions(window.commands.some(HELP))
     # A key only answers where a visible widget carries its action, and a desktop may take the menus away.
@@ -60,9 +46,6 @@ def _fill_file(window: MainWindow, menu: QMenu) -> None:
     export = menu.addMenu("&Export")
     export.addActions(commands.some(EXPORT))
     menu.addSeparator()
-    menu.addMenu("Engine se&ttings").addActions(commands.some(ENGINE_SETTINGS))
-    menu.addAction(commands["settings"])
-    menu.addSeparator()
     menu.addAction(commands["quit"])
 
 
@@ -77,6 +60,12 @@ def _fill_run(window: MainWindow, menu: QMenu) -> None:
     menu.addMenu("Co&mpare").addActions(window.commands.some(COMPARE))
 
 
+def _fill_debug(window: MainWindow, menu: QMenu) -> None:
+    for part in (BREAKPOINTS, WHAT_IF, MARKS, FIND):
+        menu.addActions(window.commands.some(part))
+        menu.addSeparator()
+
+
 def _fill_view(window: MainWindow, menu: QMenu) -> None:
     commands = window.commands
     menu.addActions([commands[f"panel_{place.key}"] for place in PLACES])
@@ -84,4 +73,3 @@ def _fill_view(window: MainWindow, menu: QMenu) -> None:
     menu.addMenu(window.desk.layouts.menu)
     menu.addAction(commands["maximise"])
     menu.addMenu("&Theme").addActions(commands.some(THEMES))
-    menu.addMenu("T&ype").addActions(commands.some(LOOKS))

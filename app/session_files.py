@@ -19,6 +19,7 @@ from app.session import Session
 from app.session_words import UNSAVED_ANSWERS, unsaved_question
 from core.errors import UserError
 from core.trace.reading import ReadableTrace
+from core.trace.marks import Mark
 from core.trace.saving import save_session
 from core.trace.session_file import SessionFile
 from core.trace.stored_trace import StoredTrace
@@ -37,6 +38,8 @@ class SessionFiles(QObject):
     """The path of a session that was opened and is on show."""
     saved = Signal(object)
     """The path that the session was saved to."""
+    marked = Signal()
+    """Bookmarks or notes changed, or those of another session are there."""
     _damaged = Signal(object)
 
     def __init__(self, session: Session, window: MainWindow) -> None:
@@ -139,6 +142,14 @@ class SessionFiles(QObject):
         self._session.show_trace(trace)
         self._show()
 
+    def put_mark(self, mark: Mark) -> None:
+        """Set a bookmark, or change its note."""
+        self._mark(self.library.put_mark, mark)
+
+    def remove_mark(self, mark: Mark) -> None:
+        """Take a bookmark away."""
+        self._mark(self.library.remove_mark, mark)
+
     def ask(self, question: tuple[str, str], answers: tuple[Answer, ...], answered: Callable[[str], object]) -> None:
         """Ask something; nothing else is asked meanwhile."""
         dialog = self.dialog = QuestionDialog(*question, answers, self._window.theme, self._window)
@@ -162,6 +173,14 @@ class SessionFiles(QObject):
         self._recovered = []
         if self._recorder is not None:
             self._recorder.close(keep=keep)
+
+    def _mark(self, change: Callable[[Mark], None], mark: Mark) -> None:
+        try:
+            change(mark)
+        except UserError as error:  # it is kept in memory, and saving writes it
+            self._fail(describe(error))
+        self._show()
+        self.marked.emit()
 
     # Leaving what is unsaved
 
@@ -215,6 +234,7 @@ class SessionFiles(QObject):
             self._recorder.note_origin(self.library.path)
         self._session.show_trace(trace)
         self._show()
+        self.marked.emit()
 
     def _clear(self) -> None:
         self._session.reset()
@@ -222,6 +242,7 @@ class SessionFiles(QObject):
         self._drop_recovery()
         self._given_up = False
         self._show()
+        self.marked.emit()
 
     def _drop_recovery(self) -> None:
         """Take the recovery files away: what is in them is saved, or not wanted."""

@@ -47,10 +47,10 @@ class Workbench(QObject):
         self.flow = ModelFlow(session, window)
         self.training = TrainingFlow(session, window, self.flow.use_parts)
         self.files = SessionFiles(session, window)
-        self.recovery = RecoveryOffer(self.files, window.preferences.desk.recoveries)
+        self.recovery = RecoveryOffer(self.files)
         self.menus = SessionMenus(session, self.files, window)
         self.exporting = Exporting(session, self.files, window)
-        self.debugging = Debugging(session, window)
+        self.debugging = Debugging(self)
         self.rack = ToolRack(self)
 
     def build(self) -> Iterator[None]:

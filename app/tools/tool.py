@@ -1,4 +1,4 @@
-"""What every panel of the second kind is: made when it is first seen, drawn when something changed and it is in sight."""
+"""What every panel of the second kind is: made when first seen, drawn when something changed and it is in sight."""
 
 from __future__ import annotations
 

@@ -1,0 +1,141 @@
+"""Bookmarks and their notes as a list: jumped to with Enter, written beside with F2, taken away with Delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+
+from widgets.breakpoint_table import plain_table
+
+Index = QModelIndex | QPersistentModelIndex
+_NOWHERE = QModelIndex()
+_COLUMNS = (
+    ("Where", "Run, token and layer, counted from 1"),
+    ("Text", "What the token says; of the run on show only"),
+    ("Note", "What you want to remember (F2 writes)"),
+)
+NOTE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class MarkRow:
+    """One mark as the list shows it."""
+
+    where: str
+    text: str
+    note: str
+    here: bool = True
+    """Whether its run is on show."""
+
+
+class MarkModel(QAbstractTableModel):
+    """Rows of `MarkRow`."""
+
+    noted = Signal(int, str)
+    """The user wrote a note in a row."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.rows: tuple[MarkRow, ...] = ()
+
+    def set_rows(self, rows: Sequence[MarkRow]) -> None:
+        """Show these; where there are as many as before, the cursor stays in its row."""
+        rows = tuple(rows)
+        if rows == self.rows:
+            return
+        same = len(rows) == len(self.rows)
+        if not same:
+            self.beginResetModel()
+        self.rows = rows
+        if same:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(_COLUMNS) - 1))
+        else:
+            self.endResetModel()
+
+    def rowCount(self, parent: Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(_COLUMNS)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        editable = Qt.ItemFlag.ItemIsEditable if index.column() == NOTE else Qt.ItemFlag.NoItemFlags
+        return super().flags(index) | editable
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        row = self.rows[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.EditRole:
+                return (row.where, row.text, row.note)[index.column()]
+            case Qt.ItemDataRole.ToolTipRole | Qt.ItemDataRole.AccessibleDescriptionRole:
+                return " · ".join(filter(None, (row.where, row.text, row.note)))
+        return None
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """A note is only asked for: whoever holds the marks sets it."""
+        if role != Qt.ItemDataRole.EditRole or index.column() != NOTE:
+            return False
+        self.noted.emit(index.row(), str(value))
+        return True
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(_COLUMNS):
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return _COLUMNS[section][0]
+        return _COLUMNS[section][1] if role == Qt.ItemDataRole.ToolTipRole else None
+
+
+class MarkTable(QTableView):
+    """Enter or a double click jumps, F2 writes the note, Delete takes the mark away."""
+
+    wanted = Signal(int)
+    noted = Signal(int, str)
+    removed = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.rows = MarkModel(self)
+        self.setModel(self.rows)
+        self.rows.noted.connect(self.noted)
+        self.setAccessibleName("Bookmarks")
+        self.setAccessibleDescription("Enter goes there, F2 writes a note, Delete takes the bookmark away.")
+        plain_table(self)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        header.setMaximumSectionSize(140)
+        header.setStretchLastSection(True)
+        self.doubleClicked.connect(lambda index: self.wanted.emit(index.row()))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        row, key = self.currentIndex().row(), event.key()
+        if row < 0 or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            super().keyPressEvent(event)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.wanted.emit(row)
+        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.removed.emit(row)
+        elif key == Qt.Key.Key_F2:
+            self.write(row)
+        else:
+            super().keyPressEvent(event)
+
+    def write(self, row: int) -> None:
+        """Let the user type this row's note."""
+        if 0 <= row < self.rows.rowCount():
+            self.setCurrentIndex(self.rows.index(row, NOTE))
+            self.edit(self.rows.index(row, NOTE))
+
+    def choose(self, row: int) -> None:
+        """Put the cursor into this row, or the last one where there are fewer."""
+        if self.rows.rowCount():
+            self.setCurrentIndex(self.rows.index(min(row, self.rows.rowCount() - 1), 0))
