@@ -85,16 +85,6 @@ BREAKPOINTS = (
     Spec("previous_interesting", "&Previous interesting", "interesting-previous", "Shift+F4", "Go to the one before"),
     Spec("toggle_break", "&Toggle breakpoint here", "break", "F9", "Break on what happened to the selected token"),
 )
-WHAT_IF = (
-    Spec(
-        "rerun_truth",
-        "Re-run what-if for &truth",
-        "rerun-truth",
-        "Ctrl+Alt+T",
-        "Run the prompt with the settings of What if, and hold its exact part against the run",
-    ),
-    Spec("reset_what_if", "Reset &what-if", "reset-what-if", "Ctrl+Alt+Z", "Ask the recording’s own settings again"),
-)
 COMPARE = (
     Spec("first_divergence", "&First divergence", "difference-first", "Ctrl+Alt+D", "Select where both runs part"),
     Spec(
@@ -122,6 +112,16 @@ FIND = (
     Spec("find", "&Find tokens…", "find", "Ctrl+F", "Find tokens by text, exit layer and outcome"),
     Spec("find_next", "Find &next", "find-next", "F3", "Select the next token that was found"),
     Spec("find_previous", "Find p&revious", "find-previous", "Shift+F3", "Select the token found before"),
+)
+WHAT_IF = (
+    Spec(
+        "rerun_truth",
+        "Re-run what-if for &truth",
+        "rerun-truth",
+        "Ctrl+Alt+T",
+        "Run the prompt with the settings of What if, and hold its exact part against the run",
+    ),
+    Spec("reset_what_if", "Reset &what-if", "reset-what-if", "Ctrl+Alt+Z", "Ask the recording’s own settings again"),
 )
 FILE = (
     Spec("new_session", "&New session", "new-session", "Ctrl+N", "Begin an empty session; the model stays"),
@@ -166,6 +166,33 @@ THEMES = (
     Spec("theme_dark", "&Dark", "theme-dark", "Ctrl+Shift+D", "Always dark", "theme"),
     Spec("theme_light", "&Light", "theme-light", "Ctrl+Shift+L", "Always light", "theme"),
 )
+ENGINE_SETTINGS = (
+    Spec("load_settings", "&Load engine settings…", "settings-load", "Ctrl+F2", "Take engine settings from a file"),
+    Spec(
+        "save_settings",
+        "&Save engine settings…",
+        "settings-save",
+        "Ctrl+Shift+F2",
+        "Keep engine settings in a file",
+    ),
+    Spec(
+        "reset_settings",
+        "&Default engine settings",
+        "settings-reset",
+        "Ctrl+F3",
+        "Back to the first values",
+    ),
+)
+SETTINGS = (
+    *ENGINE_SETTINGS,
+    Spec("settings", "Se&ttings…", "settings", "Ctrl+,", "Looks, type, recording, and everything back as it was"),
+)
+LOOKS = (
+    Spec("zoom_in", "&Larger type", "zoom-in", "Ctrl+=", "Make all type larger", also=("Ctrl++",)),
+    Spec("zoom_out", "&Smaller type", "zoom-out", "Ctrl+-", "Make all type smaller"),
+    Spec("zoom_reset", "&Usual type", "zoom-reset", "Ctrl+0", "Type as large as the desktop’s"),
+    Spec("projector", "&Projector", "projector", "Ctrl+Alt+P", "Large type for a room, or back", checkable=True),
+)
 LAYOUTS = (
     Spec("layout_teaching", "&Teaching", "layout-teaching", "Alt+1", "Few large panels: tokens, charts and why"),
     Spec("layout_debugging", "&Debugging", "layout-debugging", "Alt+2", "Breakpoints, scheduler, layers and what-if"),
@@ -173,6 +200,8 @@ LAYOUTS = (
     Spec("layout_compare", "&Compare", "layout-compare", "Alt+4", "Two runs side by side"),
 )
 VIEW = (
+    *SETTINGS,
+    *LOOKS,
     *LAYOUTS,
     Spec("save_layout", "&Save layout as…", "save-layout", "Alt+9", "Keep where the panels are, under a name"),
     Spec("reset_layout", "&Reset layout", "reset-layout", "Alt+0", "Put every panel back where it was at first"),
@@ -199,9 +228,9 @@ ALL = (
     *TRAVEL,
     *SELECT,
     *BREAKPOINTS,
+    *WHAT_IF,
     *MARKS,
     *FIND,
-    *WHAT_IF,
     *COMPARE,
     *MODEL,
     *THEMES,

@@ -61,6 +61,8 @@ class MainWindow(QMainWindow):
     """The path of a session that was dragged here."""
     theme_mode_changed = Signal(object)
     """The `ThemeMode` that the user chose."""
+    look_changed = Signal(object)
+    """The `Look` that the user chose."""
     theme_changed = Signal(object)
     """The `Theme` that the window has taken over."""
 
@@ -100,21 +102,26 @@ class MainWindow(QMainWindow):
         self.tools.apply_theme(theme)
         for panel in self.panels.values():
             panel.apply_theme(theme)
+        self._fit_form()
         self.theme_changed.emit(theme)
 
     def recall(self) -> None:
         """Be as the window was left: its place, its panels, and what was entered. Sizes need the theme's fonts."""
         preferences, form = self.preferences, self.form
         self.desk.recall()
-        self._form_area.setMinimumWidth(form.minimumSizeHint().width())
+        self._fit_form()
         layout.restore(self, self.host, preferences)
         self.prompt.text.setPlainText(preferences.prompt)
         self.prompt.template.setChecked(preferences.chat_template)
         form.set_load_options(preferences.load_options)
-        form.set_values(preferences.form)
+        form.set_values(self.desk.appearance.first_form(preferences.form))
         if preferences.unfolded is not None:
             form.set_unfolded(preferences.unfolded)
         self.prompt.text.setFocus()
+
+    def _fit_form(self) -> None:
+        """Type of another size needs another width."""
+        self._form_area.setMinimumWidth(self.form.minimumSizeHint().width())
 
     @Slot()
     def reset_layout(self) -> None:

@@ -6,7 +6,23 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu
 
-from app.actions import ALL, BREAKPOINTS, COMPARE, EDIT, EXPORT, FIND, HELP, MARKS, RUN, SELECT, THEMES, TRAVEL, WHAT_IF
+from app.actions import (
+    ALL,
+    BREAKPOINTS,
+    COMPARE,
+    EDIT,
+    ENGINE_SETTINGS,
+    EXPORT,
+    FIND,
+    HELP,
+    LOOKS,
+    MARKS,
+    RUN,
+    SELECT,
+    THEMES,
+    TRAVEL,
+    WHAT_IF,
+)
 from app.places import PLACES
 
 if TYPE_CHECKING:
@@ -46,6 +62,9 @@ def _fill_file(window: MainWindow, menu: QMenu) -> None:
     export = menu.addMenu("&Export")
     export.addActions(commands.some(EXPORT))
     menu.addSeparator()
+    menu.addMenu("Engine se&ttings").addActions(commands.some(ENGINE_SETTINGS))
+    menu.addAction(commands["settings"])
+    menu.addSeparator()
     menu.addAction(commands["quit"])
 
 
@@ -61,7 +80,7 @@ def _fill_run(window: MainWindow, menu: QMenu) -> None:
 
 
 def _fill_debug(window: MainWindow, menu: QMenu) -> None:
-    for part in (BREAKPOINTS, WHAT_IF, MARKS, FIND):
+    for part in (BREAKPOINTS, MARKS, FIND, WHAT_IF):
         menu.addActions(window.commands.some(part))
         menu.addSeparator()
 
@@ -73,3 +92,4 @@ def _fill_view(window: MainWindow, menu: QMenu) -> None:
     menu.addMenu(window.desk.layouts.menu)
     menu.addAction(commands["maximise"])
     menu.addMenu("&Theme").addActions(commands.some(THEMES))
+    menu.addMenu("T&ype").addActions(commands.some(LOOKS))

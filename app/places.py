@@ -110,18 +110,9 @@ MARKS = Place(
     tool="marks:Marks",
     behind="settings",
 )
-MARKS = Place(
-    "marks",
-    "Bookmarks",
-    "panel-marks",
-    "Ctrl+Alt+2",
-    "Bookmarks and notes, and the search for tokens",
-    tool="marks:Marks",
-    behind="settings",
-)
 
 VIEWS = (TOKENS, EXITS, SCHEDULER, CURVES, TREE, WHY)
 """The panels that show the run."""
-TOOLS: tuple[Place, ...] = (BREAKPOINTS, MARKS, MARKS, LAYERS, WHAT_IF, LEDGER, KV_MAP, COSTS, INSPECTOR, COMPARE)
+TOOLS: tuple[Place, ...] = (BREAKPOINTS, MARKS, LAYERS, WHAT_IF, LEDGER, KV_MAP, COSTS, INSPECTOR, COMPARE)
 """The panels that explain, search and compare."""
 PLACES = (PROMPT, SETTINGS, *VIEWS, *TOOLS)

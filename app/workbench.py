@@ -47,7 +47,7 @@ class Workbench(QObject):
         self.flow = ModelFlow(session, window)
         self.training = TrainingFlow(session, window, self.flow.use_parts)
         self.files = SessionFiles(session, window)
-        self.recovery = RecoveryOffer(self.files)
+        self.recovery = RecoveryOffer(self.files, window.preferences.desk.recoveries)
         self.menus = SessionMenus(session, self.files, window)
         self.exporting = Exporting(session, self.files, window)
         self.debugging = Debugging(self)
