@@ -18,9 +18,9 @@ from widgets.selection import Selection
 _HOW = "▪ full depth · ⊘ refused · ≠ wrong exit · ▫ from the prompt’s pass"
 COLUMNS = (
     Column("Token", "Which token, counted from 1", 6, number=True),
-    Column("", "= both emitted the same · ≠ they did not · ▶ the runs part here", 2),
-    Column("Text A", "What run A, the one on show, emitted", 9),
-    Column("Text B", "What run B emitted", 9),
+    Column("", "= both emitted the same · ≠ they did not · ▶ the runs part here", 4),
+    Column("Text A", "What run A, the one on show, emitted", 8),
+    Column("Text B", "What run B emitted", 8),
     Column("Exit A", f"Layers that A ran · {_HOW}", 6, number=True),
     Column("Exit B", f"Layers that B ran · {_HOW}", 6, number=True),
     Column("Δ layers", "B’s layers minus A’s", 7, number=True),
@@ -58,7 +58,7 @@ def row_of(row: AlignedRow) -> InkedRow:
         _exit(a),
         _exit(b),
         signed(row.layers_delta),
-        "" if row.seconds_delta is None else minus(f"{1e3 * row.seconds_delta:+.1f}"),
+        "" if row.seconds_delta is None else minus(f"{1e3 * row.seconds_delta:+.1f}").replace("+0.0", "0.0"),
     )
     return InkedRow(cells, tip=row_words(row), inks=_inks(row), bold=row.first)
 
@@ -188,6 +188,11 @@ class CompareTable(RowsTable):
         """Put the cursor on this token's row; emits nothing."""
         self._selection = selection
         self.mark(selection.token)
+
+    def whole_width(self) -> int:
+        """Pixels that all columns take, with the scroll bar beside them."""
+        bar = self.verticalScrollBar().sizeHint().width()
+        return self.horizontalHeader().length() + bar + 2 * self.frameWidth()
 
     def _choose(self, row: int) -> None:
         self.selected.emit(replace(self._selection, token=row, node=None))

@@ -29,6 +29,8 @@ from widgets.selection import Selection
 
 BESIDE_FROM = 1.35
 """Width over height from which the table stands beside plot and words and not below them."""
+TABLE_SHARE = 0.5
+"""Of the panel, at most, until the user moves the line between."""
 WITH_TIP = "Run B: what run A, the one on show, is held against; branches come first"
 OPEN_TIP = "Take run B from another session file; the file is only read"
 
@@ -44,10 +46,13 @@ class ComparePanel(QWidget):
     def __init__(self, actions: Sequence[QAction]) -> None:
         """`actions` go beside the choice of the run."""
         super().__init__()
+        self._moved = False
+        """Whether the user has moved the line between table and plot."""
         self.setAccessibleName("Compare")
         self.runs = named(QComboBox(), "Compare with", WITH_TIP)
         self.runs.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.runs.setMinimumContentsLength(8)
+        self.runs.setPlaceholderText("no other run")
         self.runs.activated.connect(self._choose)
         self.open = named(QPushButton("Open…"), "Compare with a run of another file", OPEN_TIP)
         self.note, self.parting, self.nothing = Note(), labelled("", "muted"), labelled("", "muted")
@@ -107,6 +112,13 @@ class ComparePanel(QWidget):
         super().resizeEvent(event)
         beside = self.width() > BESIDE_FROM * self.height()
         self._parts.setOrientation(Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical)
+        if not self._moved:
+            whole = self.width() if beside else self.height()
+            table = min(round(TABLE_SHARE * whole), self.table.whole_width() if beside else whole)
+            self._parts.setSizes([whole - table, table])
+
+    def _note_move(self) -> None:
+        self._moved = True
 
     def _choose(self, row: int) -> None:
         self.run_wanted.emit(self.runs.itemData(row))
@@ -150,8 +162,9 @@ class ComparePanel(QWidget):
         self._parts.addWidget(self.table)
         for splitter in (told, self._parts):
             splitter.setChildrenCollapsible(False)
-            splitter.setStretchFactor(0, 4)
-            splitter.setStretchFactor(1, 5)
+        self._parts.splitterMoved.connect(self._note_move)
+        told.setStretchFactor(0, 4)
+        told.setStretchFactor(1, 5)
         column.addWidget(self._parts, 1)
         return body
 

@@ -204,7 +204,8 @@ def _row(name: str, cells: list[str]) -> str:
 def _exit_words(one: Side | None, than: Side | None) -> str:
     if one is None:
         return ""
-    delta = f" ({signed(one.exit_layer - than.exit_layer)})" if than is not None else ""
+    other = than is not None and one.exit_layer != than.exit_layer
+    delta = f" ({signed(one.exit_layer - than.exit_layer)})" if other and than is not None else ""
     took = f" · {1e3 * one.seconds:.1f} ms" if one.seconds else ""
     return f"<b>{one.exit_layer}</b> of {one.depth}{delta}{took}{' · given' if one.given else ''}"
 
