@@ -107,10 +107,13 @@ class Finder(QObject):
 
     @Slot(object)
     def _take(self, outcome: IntArray | Failure) -> None:
-        failed = isinstance(outcome, Failure)
-        self.problem = outcome.sentence if failed else ""
-        self._set(NOTHING if failed else outcome)
-        if self._stale and not failed:
+        if isinstance(outcome, Failure):
+            self.problem = outcome.sentence
+            self._set(NOTHING)
+            return
+        self.problem = ""
+        self._set(outcome)
+        if self._stale:
             self._search()
 
     def _set(self, found: IntArray) -> None:
