@@ -23,7 +23,7 @@ COLUMNS = (
     ("Feature", "Candidates count from 1, the drafter’s best guess first", 96),
     ("Value", "What the predictor saw", 66),
     ("Mean", "Over the run; what the feature is set to when it is taken out", 66),
-    ("Effect", "By how much the feature lifts the score over what it is without; the bar compares the features", 92),
+    ("Effect", "By how much the feature lifts the score over what it is without; the bar compares the features", 132),
     ("Without", "The score with this feature at its mean", 72),
     ("Gradient", "By how much the score rises for each unit of the feature, exactly", 78),
     (
@@ -33,6 +33,8 @@ COLUMNS = (
     ),
     ("Together", "This feature’s part in the least change of all features together that the search found", 80),
 )
+NUMBER_ROOM = 62
+"""Pixels right of an effect's bar that its number takes."""
 FEATURE, VALUE, MEAN, EFFECT, WITHOUT, GRADIENT, ALONE, TOGETHER = range(len(COLUMNS))
 
 
@@ -44,7 +46,7 @@ def signed(value: float, digits: int = 3) -> str:
 
 def number(value: float) -> str:
     """A feature's value."""
-    return f"{value:.3f}".replace("-", MINUS)
+    return f"{'' if value >= 0 or float(f'{value:.3f}') == 0 else MINUS}{abs(value):.3f}"
 
 
 def cells(found: Inspection, at: int) -> tuple[str, ...]:
@@ -134,7 +136,7 @@ class InspectorModel(QAbstractTableModel):
 
 
 class EffectBars(QStyledItemDelegate):
-    """Draws a bar behind each effect: from the middle to the right where the feature lifts the score, else to the left,
+    """Draws a bar beside each effect: from the middle to the right where the feature lifts the score, else to the left,
     so that the sign is seen without its colour."""
 
     def __init__(self, model: InspectorModel, parent: QWidget) -> None:
@@ -149,6 +151,7 @@ class EffectBars(QStyledItemDelegate):
         super().paint(painter, option, index)
 
     def _draw(self, painter: QPainter, cell: QRectF, found: Inspection, at: int) -> None:
+        cell = cell.adjusted(0, 0, -NUMBER_ROOM, 0)
         greatest = float(np.abs(found.effect).max()) or 1.0
         middle, half = cell.center().x(), cell.width() / 2 - 3
         length = float(found.effect[at]) / greatest * half

@@ -23,6 +23,8 @@ class InspectorView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName("Predictor inspector")
+        self._arranged: tuple[bool, bool] | None = None
+        """Whether there was room beside and below when sizes were given last; those that the user gives then stay."""
         self.words = QLabel()
         self.words.setAccessibleName("The selected predictor’s judgement")
         self.words.setTextFormat(Qt.TextFormat.RichText)
@@ -72,12 +74,11 @@ class InspectorView(QWidget):
     def _arrange(self) -> None:
         """Both parts side by side or one above the other, or one of them."""
         beside, below = self.width() >= BESIDE_FROM, self.height() >= BELOW_FROM
-        wanted = Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical
-        turned = wanted is not self.splitter.orientation()
-        self.splitter.setOrientation(wanted)
+        self.splitter.setOrientation(Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical)
         self.tabs.setVisible(not (beside or below))
         for at, part in enumerate((self.judgement, self.quality)):
             part.setVisible(beside or below or self.tabs.currentIndex() == at)
-        if turned:
+        if self._arranged != (beside, below):
+            self._arranged = (beside, below)
             whole = self.width() if beside else self.height()
-            self.splitter.setSizes([round(0.55 * whole), round(0.45 * whole)])
+            self.splitter.setSizes([round(0.52 * whole), round(0.48 * whole)])

@@ -21,15 +21,15 @@ LONGEST = 32
 LONGEST_TIP = 400
 
 COLUMNS = (
-    ("Layer", "Layers run, counted from 1", 44),
+    ("Layer", "Layers run, counted from 1", 54),
     ("", "= the full-depth token, and every layer above says so too · ★ the first of these · ≈ the full-depth token, "
      "but not for good · ≠ another token", 26),
-    ("Own token", "What the layer itself would say, had the pass ended there", 112),
-    ("What came of it", "Not scheduled, below the threshold, refused, or the exit", 116),
-    ("Score", "What the layer’s predictor says, against the threshold; in brackets where only the audit asked it", 106),
-    ("Margin", "Probability of the layer’s best token minus that of its second best", 60),
-    ("p", "The token’s probability in the whole vocabulary, where it is a candidate", 54),
-    ("In S", "Place among the drafter’s candidates; ✕ is none of them, so an exit here would be refused", 44),
+    ("Own token", "What the layer itself would say, had the pass ended there", 106),
+    ("What came of it", "Not scheduled, below the threshold, refused, or the exit", 142),
+    ("Score", "What the layer’s predictor says, against the threshold; in brackets where only the audit asked it", 118),
+    ("Margin", "Probability of the layer’s best token minus that of its second best", 64),
+    ("p", "The token’s probability in the whole vocabulary, where it is a candidate", 62),
+    ("In S", "Place among the drafter’s candidates; ✕ is none of them, so an exit here would be refused", 48),
 )  # fmt: skip
 """Name, explanation and width in pixels: columns that jump from token to token cannot be read."""
 LAYER, AGREES, TOKEN, STATE, SCORE, MARGIN, PROBABILITY, RANK = range(len(COLUMNS))

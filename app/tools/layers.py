@@ -6,7 +6,6 @@ from PySide6.QtWidgets import QWidget
 
 from app.title_words import token_words, unbroken
 from app.tools.tool import NO_RUN, Tool
-from core.analysis.counterfactual import Counterfactual
 from core.analysis.layer_rows import LayerColumn, layer_column
 from core.trace.events import ExitReason
 from core.trace.records import TokenRecord
@@ -62,17 +61,14 @@ def _from_prefill(record: TokenRecord) -> bool:
 
 
 def settled_words(column: LayerColumn) -> str:
-    """Where the token settled, where the pass left, and how many layers lie between."""
+    """How many layers were wasted, and between which; the first words are those that a narrow panel keeps."""
     found = column.column
     if found is None:
         return f"left after layer {column.exit_layer}" if column.exit_layer else ""
-    return f"settled at layer {found.stable_layer}, left at {found.exit_layer}: {_difference(found)}"
-
-
-def _difference(found: Counterfactual) -> str:
+    places = f"settled at {found.stable_layer}, left at {found.exit_layer}"
     if found.missing:
-        return f"{_layers(found.missing)} before it had settled"
-    return f"{_layers(found.wasted)} wasted" if found.wasted else "none wasted"
+        return f"left {_layers(found.missing)} before settling · {places}"
+    return f"{_layers(found.wasted)} wasted · {places}"
 
 
 def _layers(count: int) -> str:

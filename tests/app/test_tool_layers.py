@@ -76,7 +76,7 @@ def test_that_every_row_says_what_the_analysis_says(stage: WindowStage, audit: T
         "● exit",
         "┈ beyond the exit",
     ]
-    assert "settled at layer 20, left at 25: 5 layers wasted" in subtitle(tool)
+    assert "5 layers wasted · settled at 20, left at 25" in subtitle(tool)
     assert found.wasted == 5
 
 
