@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from core.trace import events
+from core.trace import events, values
 from core.trace.fields import KINDS, hints_of
 from core.trace.jsonl import FORMAT, VERSION
 
@@ -40,7 +40,8 @@ TYPES = {
 }
 HEAD = f"""# The events of a run
 
-This page is made from `core/trace/events.py` by `python -m scripts.event_docs`; change the docstrings there.
+This page is made from `core/trace/events.py` and `values.py` by `python -m scripts.event_docs`; change it in their
+docstrings.
 
 A file of events is JSON Lines in UTF-8: one object a line, at most 8 million characters long. The first line names the
 format: `{{"format": "{FORMAT}", "version": {VERSION}}}`. Every other line is an event: `{{"event": "TokenEmitted", …}}`
@@ -101,10 +102,9 @@ def _words(kind: type[Enum], docs: dict[str, str]) -> str:
 
 
 def _enums() -> list[type[Enum]]:
-    named = vars(events).values()
-    return [
-        one for one in named if isinstance(one, type) and issubclass(one, Enum) and one.__module__ == events.__name__
-    ]
+    ours = events.__name__, values.__name__
+    named = [one for one in vars(events).values() if isinstance(one, type) and issubclass(one, Enum)]
+    return [one for one in named if one.__module__ in ours]
 
 
 def _defaults(kind: type[Any]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _type(hint: Any) -> str:
 def _docstrings() -> dict[str, str]:
     """The docstrings of classes and of their fields, as "Class" and "Class.field", each as one line."""
     found: dict[str, str] = {}
-    for node in ast.parse(inspect.getsource(events)).body:
+    for node in [*ast.parse(inspect.getsource(values)).body, *ast.parse(inspect.getsource(events)).body]:
         if not isinstance(node, ast.ClassDef):
             continue
         found[node.name] = _line(ast.get_docstring(node) or "")
