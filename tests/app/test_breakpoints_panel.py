@@ -156,9 +156,8 @@ def test_that_the_list_is_worked_from_the_keyboard(desk: Desk) -> None:
     assert view.hint.isVisible()
 
 
-def test_that_what_a_run_cannot_tell_is_no_count_and_a_broken_pattern_says_why(desk: Desk) -> None:
+def test_that_what_a_live_run_cannot_tell_is_no_count(desk: Desk) -> None:
     desk.list.add(WrongExit())
-    desk.stage.window.preferences.prompt = "x"
     desk.stage.finish()
     desk.settle()
     assert desk.shown() == [("wrong exit", True, None)]
