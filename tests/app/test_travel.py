@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.run_state import RunState
@@ -140,3 +141,20 @@ def test_that_speeds_are_chosen_by_keys_and_in_the_menu(opened: WindowStage) -> 
     button.menu().actions()[-4].trigger()
     assert travel.speed == 50
     assert button.accessibleDescription() == "Plays 50 tokens a second"
+
+
+def test_that_the_keys_of_a_debugger_go_both_ways(opened: WindowStage) -> None:
+    opened.window.activateWindow()
+    with opened.qtbot.waitActive(opened.window):
+        pass  # a key reaches only the active window
+    shift, control = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+    for key, modifier, place in (
+        (Qt.Key.Key_F10, Qt.KeyboardModifier.NoModifier, (1, None)),
+        (Qt.Key.Key_F11, Qt.KeyboardModifier.NoModifier, (2, 0)),
+        (Qt.Key.Key_F10, control, (2, None)),
+        (Qt.Key.Key_F11, shift, (2, int(opened.session.trace.exit_layers[2]) - 2)),
+        (Qt.Key.Key_F10, shift, (1, None)),
+        (Qt.Key.Key_F10, control | shift, (0, None)),
+    ):
+        opened.qtbot.keyClick(opened.window, key, modifier)
+        assert selected(opened) == place
