@@ -109,6 +109,7 @@ class CalibrationView(QWidget):
         self.after.clicked.connect(self._step_on)
 
     def _lay_out(self) -> None:
+        self.message.setAccessibleName("Why there is nothing to show")
         self.message.linkActivated.connect(self.link_chosen)
         self.message.setTextInteractionFlags(_LINKS)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
