@@ -6,6 +6,7 @@ import html
 
 from core.analysis.summaries import is_wrong, visible
 from core.config import Policy
+from core.trace.events import ExitReason
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord
 from widgets.probability_curves import PREFILL
@@ -22,9 +23,20 @@ def unbroken(legend: str) -> str:
 def why_no_draft(trace: ReadableTrace, record: TokenRecord) -> str:
     """Why there are no candidates to show of a token."""
     policy = trace.started.settings.policy if trace.started else Policy.DENSE
+    if given := why_nothing_given(trace, record):
+        return given
     if not policy.needs_parts:
         return f"No draft: the {policy.value} policy looks at no candidates."
     return PREFILL if record.token == 0 else "Nothing has been drafted for this token yet."
+
+
+def why_nothing_given(trace: ReadableTrace, record: TokenRecord) -> str:
+    """Why nothing is told of a token that was given to a branch; "" for any other."""
+    if record.emitted is None or record.emitted.reason is not ExitReason.GIVEN:
+        return ""
+    branch = trace.started.branch if trace.started else None
+    told = f"; run {branch.origin + 1} tells how it came about" if branch and record.token <= branch.token else ""
+    return f"This token was given to the branch{told}."
 
 
 def token_words(record: TokenRecord) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.panel import Panel
-from app.title_words import unbroken
+from app.title_words import unbroken, why_nothing_given
 from core.analysis.tree_figure import TreeFigure
 from core.analysis.tree_view import tree_figure
 from core.trace.reading import ReadableTrace
@@ -24,6 +24,8 @@ def why_no_tree(trace: ReadableTrace, record: TokenRecord | None) -> str:
     """Why there is no tree to draw."""
     if record is None:
         return NO_TOKEN
+    if given := why_nothing_given(trace, record):
+        return given
     with_trees = trace.started is not None and trace.started.settings.tree.on
     return PREFILL if with_trees and record.token == 0 else NO_TREE
 

@@ -11,8 +11,10 @@ from pytestqt.qtbot import QtBot
 
 from app.fork_dialog import ForkDialog
 from app.run_state import RunState
+from app.title_words import why_no_draft
+from app.tree_panel import why_no_tree
 from core.config import Policy
-from core.trace.events import RunStarted
+from core.trace.events import Branch, ExitReason, RunStarted, TokenEmitted
 from core.trace.trace import Trace
 from tests.app.window_stage import WindowStage
 from tests.fakes import FakeEngine, fake_run_events
@@ -123,3 +125,12 @@ def test_that_only_what_the_loaded_model_made_can_be_forked(stage: WindowStage) 
     action = stage.window.commands["fork"]
     assert not action.isEnabled()
     assert action.property("reason") == "another model made the run"
+
+
+def test_that_panels_name_the_run_that_tells_of_a_given_token(stage: WindowStage) -> None:
+    events = fake_run_events(4, run=1)
+    assert isinstance(events[0], RunStarted)
+    given = [replace(one, reason=ExitReason.GIVEN) for one in events if isinstance(one, TokenEmitted)]
+    trace = Trace.of([replace(events[0], branch=Branch(0, 3, 4)), *given])
+    words = "This token was given to the branch; run 1 tells how it came about."
+    assert why_no_draft(trace, trace.records[2]) == why_no_tree(trace, trace.records[2]) == words
