@@ -9,10 +9,13 @@ from PySide6.QtCore import QObject, Qt, Slot
 from app.appearance import Appearance
 from app.command_list import Command, commands_of
 from app.layouts_menu import LayoutsMenu
+from app.panel_keys import PanelKeys
 from app.shortcut_keys import Keys
 
 if TYPE_CHECKING:
+    from app.failure import Failure
     from app.main_window import MainWindow
+    from app.tools.log_book import LogBook
 
 
 class Desk(QObject):
@@ -23,7 +26,10 @@ class Desk(QObject):
         self._window, self._settings = window, window.preferences.desk
         self.keys = Keys(window.commands)
         self.layouts = LayoutsMenu(window)
+        self.panels = PanelKeys(window.panels, self)
         self.appearance = Appearance(window)
+        self.log: LogBook | None = None
+        """Once there is a session to tell of."""
         window.commands["palette"].triggered.connect(self.show_palette)
         window.commands["keys"].triggered.connect(self.show_keys)
 
@@ -31,6 +37,13 @@ class Desk(QObject):
         """Be as the user left it."""
         self.keys.recall(self._settings.keys)
         self.appearance.show_look()
+
+    def report(self, failure: Failure) -> str:
+        """What a report of this fault says."""
+        from app.bug_report import bug_report
+
+        lines = self.log.lines if self.log is not None else []
+        return bug_report(failure, self._window.status.model.text(), self._window.form.values(), lines)
 
     @property
     def commands(self) -> list[Command]:

@@ -1,6 +1,8 @@
-"""How a failure is told: one sentence, and the traceback only to those who ask for it."""
+"""How a failure is told: one sentence, and the traceback and a report only to those who ask for them."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase, QGuiApplication
@@ -15,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.bug_report import bug_report, without_home
 from app.failure import Failure
 from app.forms import labelled, named, plain
 from app.icons import pixmap
@@ -24,11 +27,18 @@ WIDTH = 520
 
 
 class ErrorDialog(QDialog):
-    """A failure's sentence; details and a copy button where there is a traceback."""
+    """A failure's sentence; details and a report to copy where there is a traceback."""
 
-    def __init__(self, failure: Failure, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        failure: Failure,
+        theme: Theme,
+        parent: QWidget | None = None,
+        report: Callable[[Failure], str] = bug_report,
+    ) -> None:
+        """`report` makes the text to copy for whoever fixes it."""
         super().__init__(parent)
-        self._failure = failure
+        self._failure, self._report = failure, report
         self.setWindowTitle("Cannot do that" if failure.user_error else "Something went wrong")
         self.setMinimumWidth(WIDTH)
         self.setWindowModality(Qt.WindowModality.WindowModal)
@@ -42,7 +52,7 @@ class ErrorDialog(QDialog):
         self._lay_out(theme)
 
     def _details_box(self) -> QPlainTextEdit:
-        box = named(QPlainTextEdit(self._failure.details), "Details", "The traceback, for a bug report")
+        box = named(QPlainTextEdit(without_home(self._failure.details)), "Details", "The traceback, for a bug report")
         box.setReadOnly(True)
         box.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         box.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
@@ -80,8 +90,8 @@ class ErrorDialog(QDialog):
         if self._failure.details:
             self.toggle = box.addButton("Show details", QDialogButtonBox.ButtonRole.ActionRole)
             self.toggle.clicked.connect(self._toggle_details)
-            self.copy = QPushButton("Copy details")
-            self.copy.setToolTip("Put the sentence and the traceback on the clipboard")
+            self.copy = QPushButton("Copy report")
+            self.copy.setToolTip("Put the fault, versions, settings and the log on the clipboard; no folder of yours")
             box.addButton(self.copy, QDialogButtonBox.ButtonRole.ActionRole)
             self.copy.clicked.connect(self._copy)
         close.setDefault(True)
@@ -93,5 +103,5 @@ class ErrorDialog(QDialog):
         self.adjustSize()
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(f"{self._failure.sentence}\n\n{self._failure.details}")
+        QGuiApplication.clipboard().setText(self._report(self._failure))
         self.copy.setText("Copied")

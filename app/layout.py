@@ -42,7 +42,7 @@ class DockHost(QMainWindow):
         self._alone: QDockWidget | None = None
         """The panel that was maximised last."""
         self._tidy = QTimer(self, singleShot=True, interval=0)
-        self._tidy.timeout.connect(self._hide_strays)
+        self._tidy.timeout.connect(self._settled)
         self.arrange()
         for dock in docks.values():
             dock.topLevelChanged.connect(self._touch)
@@ -121,6 +121,7 @@ class DockHost(QMainWindow):
     @Slot()
     def _see(self) -> None:
         """Who closes the panel that has all the room wants the others back."""
+        self._tidy.start()
         if self._before is not None and self._alone is not None and self._alone.isHidden():
             self.maximise(self._alone.objectName())
 
@@ -154,7 +155,7 @@ class DockHost(QMainWindow):
             self._tidy.start()
 
     @Slot()
-    def _hide_strays(self) -> None:
+    def _settled(self) -> None:
         """Qt forgets tab bars of layouts that were replaced before they were shown, and leaves them where they were."""
         panels = [dock.geometry() for dock in self._docks.values() if dock.isVisible() and not dock.isFloating()]
         for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):

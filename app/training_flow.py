@@ -103,7 +103,7 @@ class TrainingFlow(QObject):
         else:
             dialog.show_failure(outcome)
             if outcome.details:
-                ErrorDialog(outcome, self._window.theme, self._window).open()
+                ErrorDialog(outcome, self._window.theme, self._window, self._window.desk.report).open()
 
     @Slot(object)
     def _loaded(self, summary: LoadedSummary) -> None:

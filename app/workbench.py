@@ -24,6 +24,8 @@ from app.session_files import SessionFiles
 from app.session_menus import SessionMenus
 from app.state_words import detail, empty_sentences
 from app.tools.debugging import Debugging
+from app.tools.guessing import Guessing
+from app.tools.log_book import LogBook
 from app.tools.rack import ToolRack
 from app.training_flow import TrainingFlow
 from app.travel import Travel
@@ -49,6 +51,7 @@ class Workbench(QObject):
         self.files = SessionFiles(session, window)
         self.recovery = RecoveryOffer(self.files, window.preferences.desk.recoveries)
         self.menus = SessionMenus(session, self.files, window)
+        self.log = window.desk.log = LogBook(session, self.files, self)
         self.exporting = Exporting(session, self.files, window)
         self.debugging = Debugging(self)
         self.rack = ToolRack(self)
@@ -77,6 +80,7 @@ class Workbench(QObject):
         self.files.close()
 
     def _connect(self) -> None:
+        self.log.close()
         session, window = self.session, self.window
         session.state_changed.connect(self._show_state)
         session.trace_changed.connect(self._show_trace)
@@ -151,4 +155,4 @@ class Workbench(QObject):
     @Slot(object)
     def _show_failure(self, failure: Failure) -> None:
         if not self.flow.take_failure(failure):
-            ErrorDialog(failure, self.window.theme, self.window).open()
+            ErrorDialog(failure, self.window.theme, self.window, self.window.desk.report).open()

@@ -147,3 +147,15 @@ def test_that_panels_never_moved_keep_their_shares_in_a_larger_window_of_the_nex
     window.resize(1520, 940)
     qtbot.waitUntil(lambda: window.width() == 1520 and window.panels["prompt"].width() < 340)
     window.close()
+
+
+def test_that_a_panel_that_is_asked_for_comes_forward_and_only_one_in_sight_is_hidden(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    toggle = window.commands["panel_tree"]
+    qtbot.waitUntil(lambda: "candidates" in in_front(window))
+    for sight in (True, False, True):
+        toggle.trigger()
+        qtbot.waitUntil(lambda sight=sight: ("tree" in in_front(window)) is sight)
+    window.commands["panel_log"].trigger()
+    qtbot.waitUntil(lambda: "log" in in_front(window))
