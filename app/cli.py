@@ -12,7 +12,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.commands import bench, console, diff, evaluate, export, import_, model, options, parts, report, run, train
+from app.commands import (
+    bench,
+    console,
+    desktop,
+    diff,
+    evaluate,
+    export,
+    import_,
+    model,
+    options,
+    parts,
+    report,
+    run,
+    train,
+)
 from app.failure import describe
 from core.config import DEFAULT_MODEL
 from core.errors import UserError
@@ -26,7 +40,7 @@ EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 """What a shell reports for a program whose reader went away."""
 _THEMES = ("system", "dark", "light")
-_COMMANDS = (run, model, train, parts, evaluate, bench, diff, import_, export, report)
+_COMMANDS = (run, model, train, parts, evaluate, bench, diff, import_, export, report, desktop)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
