@@ -24,7 +24,6 @@ from app.session_files import SessionFiles
 from app.session_menus import SessionMenus
 from app.state_words import detail, empty_sentences
 from app.tools.debugging import Debugging
-from app.tools.guessing import Guessing
 from app.tools.log_book import LogBook
 from app.tools.rack import ToolRack
 from app.training_flow import TrainingFlow
