@@ -45,6 +45,8 @@ class Compare(Tool):
         self._opening = Newest(self)
         self._beyond: tuple[int, Selection] | None = None
         """The row of the cursor where A has no such token, and what is selected meanwhile."""
+        self._told: tuple[Aligned | None, int | None, int | None] | None = None
+        """What words and moves are about."""
 
     def build(self) -> QWidget:
         self.theme: Theme = DARK
@@ -244,6 +246,10 @@ class Compare(Tool):
         """Bring cursor, words and moves in line with the selection."""
         aligned, token = self.pair.aligned, self._cursor()
         self.view.set_selection(replace(self.selection, token=token))
+        told = (aligned, token, self.selection.layer)
+        if told == self._told:  # a run that goes on asks at every frame
+            return
+        self._told = told
         self._enable(aligned, token)
         if aligned is None or token is None:
             self.view.sides.show_html("")
