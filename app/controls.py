@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QObject, Slot
 
 from app.actions import explain
@@ -26,6 +28,8 @@ class Controls(QObject):
         self._window = window
         self._prompt, self._form = window.prompt, window.form
         self._actions = actions = window.commands
+        self.gate: Callable[[], bool] = lambda: True
+        """Asked before a step forward; False leaves everything where it is, and whoever set it says why."""
         actions["run"].triggered.connect(self.run)
         actions["pause"].triggered.connect(session.pause)
         actions["step_token"].triggered.connect(self.step_token)
@@ -120,7 +124,7 @@ class Controls(QObject):
         self._travel.show_state()
 
     def _step(self, stride: Stride) -> None:
-        if self._travel.step(stride):
+        if not self.gate() or self._travel.step(stride):
             return
         if self._session.is_running or self._begin(paused=True):
             (self._session.step_layer if stride is Stride.LAYER else self._session.step_token)()

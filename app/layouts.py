@@ -72,7 +72,7 @@ TEACHING = Layout(
     rows=(
         Row(0.28, (Group(("prompt", "settings"), 0.32), Group(("tokens",), 0.68))),
         Row(0.42, (Group(("exits",), 0.45), Group(("candidates", "tree", "layers"), 0.55))),
-        Row(0.30, (Group(("why", "ledger"), 1.0),)),
+        Row(0.30, (Group(("why", "ledger"), 0.55), Group(("guess",), 0.45))),
     ),
 )
 DEBUGGING = Layout(

@@ -111,8 +111,17 @@ MARKS = Place(
     behind="settings",
 )
 LOG = Place("log", "Log", "panel-log", "Ctrl+Alt+0", "What happened in this window, with the time", tool="log:Log")
+GUESS = Place(
+    "guess",
+    "Guess",
+    "panel-guess",
+    "Ctrl+Alt+G",
+    "Guess the exit layer before each step, then see why",
+    tool="guess:GuessTool",
+)
+
 VIEWS = (TOKENS, EXITS, SCHEDULER, CURVES, TREE, WHY)
 """The panels that show the run."""
-TOOLS: tuple[Place, ...] = (BREAKPOINTS, MARKS, LAYERS, WHAT_IF, LEDGER, KV_MAP, COSTS, INSPECTOR, COMPARE, LOG)
+TOOLS: tuple[Place, ...] = (BREAKPOINTS, MARKS, LAYERS, WHAT_IF, LEDGER, KV_MAP, COSTS, INSPECTOR, COMPARE, LOG, GUESS)
 """The panels that explain, search and compare."""
 PLACES = (PROMPT, SETTINGS, *VIEWS, *TOOLS)

@@ -24,6 +24,7 @@ from app.session_files import SessionFiles
 from app.session_menus import SessionMenus
 from app.state_words import detail, empty_sentences
 from app.tools.debugging import Debugging
+from app.tools.guessing import Guessing
 from app.tools.log_book import LogBook
 from app.tools.rack import ToolRack
 from app.training_flow import TrainingFlow
@@ -53,6 +54,7 @@ class Workbench(QObject):
         self.log = window.desk.log = LogBook(session, self.files, self)
         self.exporting = Exporting(session, self.files, window)
         self.debugging = Debugging(self)
+        self.guessing = Guessing(self)
         self.rack = ToolRack(self)
 
     def build(self) -> Iterator[None]:
@@ -62,6 +64,7 @@ class Workbench(QObject):
         for action in self.window.commands.some((*EXPORT, *EDIT, *MODEL)):
             action.setEnabled(True)
         self.debugging.enable()
+        self.controls.gate = self.guessing.may_step
         self._show_model(self.session.model)
         self._show_trace(0)
         self._show_state(self.session.state)
@@ -77,9 +80,9 @@ class Workbench(QObject):
         self.session.close()
         self.recovery.close()
         self.files.close()
+        self.log.close()
 
     def _connect(self) -> None:
-        self.log.close()
         session, window = self.session, self.window
         session.state_changed.connect(self._show_state)
         session.trace_changed.connect(self._show_trace)
@@ -104,6 +107,7 @@ class Workbench(QObject):
     @Slot(object)
     def _show_state(self, state: RunState) -> None:
         self.controls.show_state()
+        self.guessing.look()
         subtitle = "changes apply to the next run" if self.session.is_running else ""
         self.window.panels[SETTINGS.key].set_subtitle(subtitle)
         self._show_figures()
@@ -113,15 +117,18 @@ class Workbench(QObject):
         trace = self.session.trace
         if self.session.model is None and trace is not None and trace.started is not None:
             self.window.status.show_model(trace.started.model)
-        self.views.show_trace(trace, first, self.session.selection)
+        self.views.show_trace(self.guessing.veiled(trace), first, self.session.selection)
         self.rack.show_trace(first)
+        self.guessing.look()
         self.window.commands["reset"].setEnabled(self.session.trace is not None)
 
     @Slot(object)
     def _show_selection(self, selection: Selection) -> None:
         running = self.session.state is RunState.RUNNING
+        self.guessing.lift()
         self.views.show_selection(selection, gently=self.travel.is_playing or (running and self.session.is_following))
         self.rack.show_selection()
+        self.guessing.look()
         self._show_position()
 
     @Slot()
