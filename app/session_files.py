@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog
 
-from app.chore import Chore
 from app.failure import Failure, describe
+from app.file_work import CANCELLED, FileWork, Work
 from app.library import Library
 from app.main_window import MainWindow
 from app.question_dialog import Answer, QuestionDialog
@@ -18,8 +19,9 @@ from app.recovery import Leftover
 from app.session import Session
 from app.session_words import UNSAVED_ANSWERS, unsaved_question
 from core.errors import UserError
-from core.trace.reading import ReadableTrace
+from core.progress import Report, check
 from core.trace.marks import Mark
+from core.trace.reading import ReadableTrace
 from core.trace.saving import save_session
 from core.trace.session_file import SessionFile
 from core.trace.stored_trace import StoredTrace
@@ -49,7 +51,7 @@ class SessionFiles(QObject):
         self.library = Library(self._recorder, self._damaged.emit)
         self.dialog: QuestionDialog | None = None
         """The question that is open."""
-        self._chore: Chore | None = None
+        self._work = FileWork(window.status.files, self)
         self._recovered: list[Leftover] = []
         self._running: int | None = None
         self._given_up = False
@@ -67,7 +69,7 @@ class SessionFiles(QObject):
     @property
     def is_busy(self) -> bool:
         """Whether something is being opened or saved."""
-        return self._chore is not None
+        return self._work.is_busy
 
     # Commands
 
@@ -164,8 +166,7 @@ class SessionFiles(QObject):
     @Slot()
     def close(self) -> None:
         """Let go of all files. The recovery file goes, unless something in it is unsaved and nobody was asked."""
-        if self._chore is not None:
-            self._chore.wait()
+        self._work.wait()
         keep = self.library.is_unsaved and not self._given_up
         self.library.close()
         for left in self._recovered:
@@ -202,16 +203,22 @@ class SessionFiles(QObject):
     # Opening
 
     def _read(self, path: Path) -> None:
-        def work() -> tuple[SessionFile, StoredTrace | None]:
+        def work(_report: Report, cancel: threading.Event) -> tuple[SessionFile, StoredTrace | None]:
             file = SessionFile(path)
-            numbers = [run.number for run in file.runs if run.tokens or run.in_flight]
-            return file, file.trace(numbers[-1], self._damaged.emit) if numbers else None
+            try:
+                numbers = [run.number for run in file.runs if run.tokens or run.in_flight]
+                trace = file.trace(numbers[-1], self._damaged.emit) if numbers else None
+                check(cancel)
+            except BaseException:
+                file.close()
+                raise
+            return file, trace
 
         def failed() -> None:
             self._given_up = False
             self._preferences.forget_session(str(path))
 
-        self._do(work, self._opened, failed)
+        self._do("Opening the session", work, self._opened, failed)
 
     def _opened(self, outcome: tuple[SessionFile, StoredTrace | None]) -> None:
         file, trace = outcome
@@ -264,7 +271,11 @@ class SessionFiles(QObject):
         except UserError as error:
             self._fail(describe(error))
             return
-        self._do(lambda: save_session(path, runs, marks), lambda _: self._written(path, running, then))
+
+        def work(report: Report, cancel: threading.Event) -> None:
+            save_session(path, runs, marks, report, cancel)
+
+        self._do("Saving the session", work, lambda _: self._written(path, running, then))
 
     def _written(self, path: Path, running: int | None, then: Then | None) -> None:
         try:
@@ -299,23 +310,22 @@ class SessionFiles(QObject):
     def _tell_damage(self, error: UserError) -> None:
         self._fail(describe(error))
 
-    def _do(self, work: Callable[[], Any], done: Callable[[Any], object], failed: Then | None = None) -> None:
-        """Do something long in a thread of its own, then go on here."""
-        chore = self._chore = Chore(work, self)
+    def _do(self, words: str, work: Work, done: Callable[[Any], object], failed: Then | None = None) -> None:
+        """Do something long in a thread of its own, then go on here; nothing happens where the user calls it off."""
 
         def over(outcome: Any) -> None:
-            self._chore = None
             self._show()
-            if not isinstance(outcome, Failure):
+            if outcome is CANCELLED:
+                self._given_up = False
+            elif not isinstance(outcome, Failure):
                 done(outcome)
-                return
-            if failed is not None:
-                failed()
-            self._fail(outcome)
+            else:
+                if failed is not None:
+                    failed()
+                self._fail(outcome)
 
-        chore.over.connect(over)
+        self._work.start(words, work, over)
         self._show()
-        chore.start()
 
     def _fail(self, failure: Failure) -> None:
         self._session.failed.emit(failure)

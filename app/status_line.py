@@ -46,10 +46,12 @@ class StatusLine(QStatusBar):
         self.active = self._label("Mean number of layers whose predictor was active")
         self.accepted = self._label("Acceptance length τ: tokens emitted a target pass (runs with token trees)")
         self.recording = self._label("Whether a crash or a full disk would take this run away")
-        self.progress = ProgressLine()
-        self.progress.cancel.setStyleSheet("padding: 0 10px; min-height: 0")
-        self.addWidget(self.progress)
-        self.progress.hide()
+        self.progress, self.files = ProgressLine(), ProgressLine()
+        """Of loading models, and of opening and saving."""
+        for line in (self.progress, self.files):
+            line.cancel.setStyleSheet("padding: 0 10px; min-height: 0")
+            self.addWidget(line)
+            line.hide()
         self.state = QuietLabel()
         self.state.setToolTip("What the engine is doing")
         self.addPermanentWidget(self.state)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UserError
+from core.progress import Progress, Report, check, quiet
 from core.trace import database
 from core.trace.database import explained
-from core.trace.events import FloatArray
+from core.trace.events import FloatArray, TokenEmitted
 from core.trace.marks import Mark
-from core.trace.raw_runs import RawRun
+from core.trace.raw_runs import PORTION, RawRun
 from core.trace.session_file import SessionFile
 from core.trace.session_writer import SessionWriter
 from core.trace.trace import Trace
@@ -35,10 +37,17 @@ class MemoryRun:
     weights: Mapping[str, FloatArray] | None = None
 
 
-def save_session(path: Path, runs: Sequence[StoredRun | MemoryRun], marks: Iterable[Mark] = ()) -> None:
+def save_session(
+    path: Path,
+    runs: Sequence[StoredRun | MemoryRun],
+    marks: Iterable[Mark] = (),
+    report: Report = quiet,
+    cancel: threading.Event | None = None,
+) -> None:
     """Write the runs, whose numbers differ, and the marks to `path`, over whatever file is there.
 
     Raises:
+        Cancelled: `cancel` was set; what was there is as it was.
         UserError: it cannot be written, or somebody records into it; what was there is as it was.
     """
     target = Path(os.path.realpath(path))
@@ -46,7 +55,7 @@ def save_session(path: Path, runs: Sequence[StoredRun | MemoryRun], marks: Itera
     database.remove(partial)
     writer = SessionWriter(partial, recording=False)
     try:
-        _write(writer, runs, marks)
+        _write(writer, runs, marks, _Watch(sum(map(_tokens, runs)), report, cancel))
         with explained(path):
             _replace(partial, target)
     except BaseException:
@@ -56,13 +65,34 @@ def save_session(path: Path, runs: Sequence[StoredRun | MemoryRun], marks: Itera
         database.remove(partial)
 
 
-def _write(writer: SessionWriter, runs: Sequence[StoredRun | MemoryRun], marks: Iterable[Mark]) -> None:
+class _Watch:
+    """Counts the tokens that were written, tells of them, and breaks off once that is wanted."""
+
+    def __init__(self, total: int, report: Report, cancel: threading.Event | None) -> None:
+        self._total, self._report, self._cancel = total, report, cancel
+        self._done = 0
+
+    def __call__(self, tokens: int) -> None:
+        check(self._cancel)
+        before, self._done = self._done, self._done + tokens
+        if self._done // PORTION > before // PORTION:
+            self._report(Progress("Saving the session", self._done, max(self._total, self._done), "tokens"))
+
+
+def _tokens(run: StoredRun | MemoryRun) -> int:
+    if isinstance(run, MemoryRun):
+        return run.trace.emitted_count
+    return next((info.tokens for info in run.file.runs if info.number == run.number), 0)
+
+
+def _write(writer: SessionWriter, runs: Sequence[StoredRun | MemoryRun], marks: Iterable[Mark], watch: _Watch) -> None:
     for run in runs:
         if isinstance(run, StoredRun):
-            writer.copy(RawRun.of(run.file, run.number))
+            writer.copy(RawRun.of(run.file, run.number), watch)
             continue
         for event in tuple(run.trace.events):  # the run may go on meanwhile
             writer.take(event, run.weights)
+            watch(int(isinstance(event, TokenEmitted)))
     for mark in marks:
         writer.put_mark(mark)
     writer.close()

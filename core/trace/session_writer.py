@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +25,10 @@ from core.trace.weights import pack_weights
 from core.version import version
 
 _TOKEN = "INSERT OR REPLACE INTO tokens VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+
+
+def _unheard(_: int) -> None:
+    """For copies that nobody watches."""
 
 
 class SessionWriter:
@@ -63,14 +67,20 @@ class SessionWriter:
             elif self._run is not None:
                 self._run.take(event)
 
-    def copy(self, run: RawRun) -> None:
-        """Take over a run of another session file as it stands there, damage and all."""
+    def copy(self, run: RawRun, told: Callable[[int], None] = _unheard) -> None:
+        """Take over a run of another session file as it stands there, damage and all.
+
+        Args:
+            run: where it lies now.
+            told: is given the number of tokens that were copied, some at a time; may raise to break off.
+        """
         with explained(self.path):
             self._database.execute("BEGIN")
             weights = self._keep("predictors", run.weights) if run.weights else None
             self._insert("runs", {**run.row, "layout": self._keep("layouts", run.layout), "predictors": weights})
             for table, rows in run.parts():
                 self._database.executemany(f"INSERT INTO {table} VALUES({_places(rows[0])})", rows)
+                told(len(rows) if table == "tokens" else 0)
             self._database.execute("COMMIT")
 
     def put_mark(self, mark: Mark) -> None:

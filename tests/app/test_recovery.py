@@ -10,6 +10,7 @@ import pytest
 
 from app.recorder import Recorder
 from app.recovery import RecoveryFile, leftovers, recovery_folder
+from app.recovery_offer import kept
 from core.errors import UserError
 from core.trace.events import Event, RunStarted
 from core.trace.marks import Mark
@@ -172,3 +173,16 @@ def test_that_a_file_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
     path.write_bytes(data)
     assert leftovers(tmp_path) == []
     assert path.read_bytes() == data
+
+
+def test_that_only_as_many_left_over_recordings_are_kept_as_the_user_wants(tmp_path: Path) -> None:
+    for _ in range(3):
+        recorder = Recorder(tmp_path)
+        record(recorder, fake_run_events(2))
+        recorder.close(keep=True)
+    assert len(kept(leftovers(tmp_path), None)) == 3
+    found = leftovers(tmp_path)
+    for left in kept(found, 1):
+        left.close()
+    (last,) = tmp_path.glob("*.specee")
+    assert last == found[0].held.path

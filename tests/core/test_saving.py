@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UserError
+from core.progress import Cancelled, Progress
 from core.trace.events import EndReason, Event, RunEnded
 from core.trace.marks import Mark
 from core.trace.saving import MemoryRun, StoredRun, save_session
@@ -164,3 +165,27 @@ def test_that_a_run_in_memory_may_have_no_end(tmp_path: Path) -> None:
     events = fake_run_events(4)
     save_session(tmp_path / "s.specee", [MemoryRun(Trace.of(events[:-3]))])
     assert replace(SessionFile(tmp_path / "s.specee").runs[0].ended).reason is EndReason.CUT_OFF
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_that_saving_tells_how_far_it_is_and_a_cancelled_one_leaves_what_was_there(
+    in_memory: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.trace.raw_runs.PORTION", 4)
+    monkeypatch.setattr("core.trace.saving.PORTION", 4)
+    events, cancel, told = fake_run_events(13), threading.Event(), list[Progress]()
+    with contextlib.closing(SessionFile(written(tmp_path / "old.specee", events))) as old:
+        run = MemoryRun(Trace.of(events)) if in_memory else StoredRun(old, 0)
+        save_session(tmp_path / "new.specee", [run], report=told.append)
+        assert [one.done for one in told] == [4, 8, 12]
+        assert {one.total for one in told} == {13}
+
+        def cancel_late(progress: Progress) -> None:
+            if progress.done >= 8:
+                cancel.set()
+
+        before = (tmp_path / "new.specee").read_bytes()
+        with pytest.raises(Cancelled):
+            save_session(tmp_path / "new.specee", [run, run], report=cancel_late, cancel=cancel)
+    assert (tmp_path / "new.specee").read_bytes() == before
+    assert files(tmp_path) == ["new.specee", "old.specee"]

@@ -4,10 +4,11 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from core.analysis.tree_figure import TreeFigure
+from core.analysis.tree_figure import Stage, TreeFigure
 from tests.core.handmade import DEPTH
 from tests.tree_passes import JUDGED, TreePlan, tree_trace
 from tests.widgets.tree_stage import tree_of
+from widgets import motion
 from widgets.tree_player import JUDGED_MS, SILENT_MS, TreePlayer
 
 
@@ -101,3 +102,15 @@ def test_that_a_pass_that_has_not_begun_cannot_be_played(qtbot: QtBot) -> None:
     player = Follower(qtbot, figure, -1).player
     assert not player.play_button.isEnabled()
     assert "not run yet" in player.stage.text()
+
+
+def test_that_where_nothing_may_move_play_goes_to_the_next_layer_with_something_to_read(follower: Follower) -> None:
+    motion.keep_still(True)
+    try:
+        for _ in range(3):
+            follower.player.play_button.click()
+            assert not follower.player.is_playing
+    finally:
+        motion.keep_still(False)
+    judged = [at for at in range(24) if follower.figure.stage(at) is not Stage.SILENT]
+    assert follower.asked == judged[:3]
