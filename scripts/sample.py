@@ -51,7 +51,7 @@ SCENES = (
 """The paper's threshold and the recommended settings on one prompt, to be compared; characters that several tokens
 share; a token tree; and, on show first, a run whose exits were right, wrong and refused."""
 NOTES = {
-    "refused": "Proposed and refused: the predictor was sure, the full vocabulary disagreed. Was it right to?",
+    "right": "An early exit that was right: which layer let it go, and how sure was its predictor?",
     "wrong": "A wrong exit: full depth gives another token. Which threshold would have kept it?",
 }
 
@@ -85,10 +85,10 @@ def _tally(trace: Trace) -> str:
 def marks_of(trace: Trace, run: int) -> list[Mark]:
     """A bookmark at the first token that shows each thing worth looking at."""
     seen = trace.overview
-    refused = (seen.refusals > 0) & (seen.exit_layers == trace.depth)
+    right = (seen.exit_layers < trace.depth) & ~seen.wrong
     return [
         Mark(run, int(found.argmax()), note=NOTES[name])
-        for name, found in (("refused", refused), ("wrong", seen.wrong))
+        for name, found in (("right", right), ("wrong", seen.wrong))
         if found.any()
     ]
 

@@ -17,11 +17,10 @@ from pytestqt.qtbot import QtBot
 from app.export_picture import widget_image
 from app.failure import Failure
 from core.analysis.why import why_plain
-from core.trace.importing import read_file
+from core.trace.jsonl import dumps
 from resources.paths import SAMPLE
 from tests.app.stage import TIMEOUT
 from tests.app.window_stage import WindowStage
-from tests.core.any_events import same_events
 from widgets.selection import Selection
 
 LAST = 64
@@ -108,11 +107,11 @@ def test_that_text_stays_text_in_a_panels_svg(desk: Desk, tmp_path: Path, panel:
 
 
 def test_that_the_whole_session_is_written_event_by_event(desk: Desk, tmp_path: Path) -> None:
-    path = desk.export("export_events", tmp_path / "e.jsonl")
-    library = desk.stage.work.files.library
-    wanted = [event for title in library.titles() for event in library.reader_of(title.number)().events]
-    assert same_events(list(read_file(path)), wanted)
-    assert json.loads(path.read_text(encoding="utf-8").splitlines()[0])["format"] == "specee-viewer events"
+    text = desk.export("export_events", tmp_path / "e.jsonl").read_text(encoding="utf-8")
+    assert json.loads(text[: text.index("\n")])["format"] == "specee-viewer events"
+    assert text.count('"event":"RunStarted"') == text.count('"event":"RunEnded"') == 5
+    shortest = desk.stage.work.files.library.reader_of(2)()
+    assert "\n".join(dumps(event) for event in shortest.events) in text
 
 
 def test_that_the_report_holds_every_run_and_the_notes(desk: Desk, tmp_path: Path) -> None:
