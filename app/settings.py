@@ -15,7 +15,7 @@ from app.form_values import FormValues
 from app.model_form import LoadOptions
 from core.config import DEFAULT_MODEL, DType
 
-LAYOUT_VERSION = 2
+LAYOUT_VERSION = 3
 """Goes up with each change of the docks, so that an old layout is not restored onto new ones."""
 RECENT_MODELS = 6
 RECENT_SESSIONS = 8
