@@ -18,10 +18,11 @@ usage() {
 
   setup    libraries, fonts and the virtual environment .venv; nothing more
   run      the window; further arguments go to specee-viewer (./dev.sh run model list)
-  test     lint, the fast tests, some spoiled files, then the tests on the default model (fetched once)
+  test     lint, the fast tests, some spoiled files, a monkey at the window, then the tests on the default model
   check    lint and the fast tests (further arguments go to pytest): no model, no network once set up
   lint     ruff, its formatter, mypy and the import contracts
-  soak     every test, the property tests again with twenty other seeds, fifty kills, 12 000 spoiled files; slow
+  soak     every test, the property tests again with twenty other seeds, fifty kills, 12 000 spoiled files, and a
+           monkey that makes 24 000 moves; slow
 TEXT
 }
 
@@ -158,6 +159,12 @@ fuzz_tests() {
     "$bin/pytest" -m fuzz tests/fuzz
 }
 
+# Each move is drawn from the seed and its number: `python -m tests.monkey.runner SEED COUNT` makes them again.
+monkey_tests() {
+    say "a monkey at the window, ${SPECEE_MONKEY_MOVES:-1500} moves"
+    "$bin/pytest" -m monkey tests/monkey
+}
+
 kill_tests() {
     say "fifty killed recordings"
     SPECEE_KILLS=50 "$bin/pytest" -q tests/core/test_session_kill.py
@@ -197,6 +204,7 @@ case $command in
         lint
         fast_tests
         fuzz_tests
+        monkey_tests
         model_tests
         ;;
     check)
@@ -214,6 +222,7 @@ case $command in
         property_tests
         kill_tests
         SPECEE_FUZZ_CASES=${SPECEE_FUZZ_CASES:-12000} fuzz_tests
+        SPECEE_MONKEY_MOVES=${SPECEE_MONKEY_MOVES:-24000} monkey_tests
         model_tests
         ;;
     help | -h | --help) usage ;;
