@@ -46,12 +46,6 @@ def replaced_text(path: Path) -> Iterator[TextIO]:
         yield lines
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a whole text; raises `UserError`."""
-    with replaced_text(path) as lines:
-        lines.write(text)
-
-
 def _refuse_folder(target: Path) -> None:
     if target.is_dir():
         raise UserError(f"{target} is a folder; give a file name.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from core.report.inks import Inks, exit_colour
 WIDTH, HEIGHT = 920, 280
 MOST_CELLS = 400
 """Tokens that a map shows; more would be narrower than a line."""
+MOST_TOKENS = 2000
+"""Tokens that a picture of texts or bars shows."""
 MARKS = {Outcome.PREFILL: "◦", Outcome.FULL_DEPTH: "▪", Outcome.REFUSED: "⊘", Outcome.WRONG_EXIT: "≠"}
 MEANINGS = {
     Outcome.PREFILL: "from the prompt’s own pass",
@@ -39,6 +42,7 @@ def legend_words(outcomes: NDArray[np.uint8]) -> str:
 
 def token_figure(chips: TokenChips, inks: Inks, width: int = WIDTH) -> Drawing:
     """The tokens in lines, each over a bar in the colour of its exit layer."""
+    chips = replace(chips, texts=chips.texts[:MOST_TOKENS])
     places = list(_flow(chips, width - 24))
     rows = places[-1][1] + 1 if places else 1
     draw = Drawing(width, 40 + rows * _ROW, inks, f"{len(chips.texts)} tokens, coloured by exit layer")
@@ -75,23 +79,23 @@ def _chip(draw: Drawing, chips: TokenChips, at: int, x: float, y: float, room: f
     draw.rect(x, y + _CHIP - 4, room * layer / max(chips.depth, 1), 4, exit_colour(layer, chips.depth))
 
 
-def exit_figure(series: ExitSeries, inks: Inks, width: int = WIDTH, height: int = HEIGHT) -> Drawing:
+def exit_figure(series: ExitSeries, inks: Inks, first: int = 0, width: int = WIDTH, height: int = HEIGHT) -> Drawing:
     """A bar a token, as high as the layers it ran, with the running mean and the outcomes' marks."""
-    count = len(series.exit_layers)
-    draw = Drawing(width, height, inks, f"Exit layers of {count} tokens of {series.depth} layers")
-    frame = frame_in(draw, (0.5, count + 0.5), (0, series.depth + 2))
+    last = min(first + MOST_TOKENS, len(series.exit_layers))
+    draw = Drawing(width, height, inks, f"Exit layers of tokens {first + 1} to {last} of {series.depth} layers")
+    frame = frame_in(draw, (first + 0.5, last + 0.5), (0, series.depth + 2))
     draw.text(frame.right, 16, f"━ mean of {RUNNING_MEAN} · {legend_words(series.outcomes)}", anchor="end")
-    frame.axes(("token", "exit layer"), whole_ticks(1, max(count, 1)), whole_ticks(0, series.depth, 6))
-    _bars(frame, series)
-    known = np.flatnonzero(~np.isnan(series.running_mean)).tolist()
+    frame.axes(("token", "exit layer"), whole_ticks(first + 1, max(last, first + 1)), whole_ticks(0, series.depth, 6))
+    _bars(frame, series, range(first, last))
+    known = [at for at in range(first, last) if not np.isnan(series.running_mean[at])]
     draw.curve([(frame.x(at + 1), frame.y(float(series.running_mean[at]))) for at in known], inks.text, width=2)
     return draw
 
 
-def _bars(frame: Frame, series: ExitSeries) -> None:
+def _bars(frame: Frame, series: ExitSeries, tokens: range) -> None:
     draw, step = frame.drawing, frame.x(2) - frame.x(1)
-    for at, layer in enumerate(series.exit_layers.tolist()):
-        x, outcome = frame.x(at + 1), Outcome(int(series.outcomes[at]))
+    for at in tokens:
+        x, layer, outcome = frame.x(at + 1), int(series.exit_layers[at]), Outcome(int(series.outcomes[at]))
         height = frame.bottom - frame.y(layer)
         draw.rect(x - step * 0.4, frame.y(layer), step * 0.8, height, exit_colour(layer, series.depth))
         if outcome in MARKS and step >= 4:

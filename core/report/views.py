@@ -136,12 +136,12 @@ VIEWS = {
     "tokens": View(
         "every token with its exit layer and outcome",
         lambda s: run_tables.token_table(s.trace),
-        lambda s, inks: run_figures.token_figure(summaries.token_chips(s.trace), inks),
+        lambda s, inks: run_figures.token_figure(summaries.token_chips(s.trace, s.first), inks),
     ),
     "exits": View(
         "exit layers with their running mean",
         lambda s: run_tables.exit_table(s.trace),
-        lambda s, inks: run_figures.exit_figure(summaries.exit_series(s.trace), inks),
+        lambda s, inks: run_figures.exit_figure(summaries.exit_series(s.trace), inks, s.first),
     ),
     "scheduler": View(
         "which layers were watched, asked and left at", lambda s: run_tables.scheduler_table(s.trace), _scheduler

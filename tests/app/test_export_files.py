@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.export_files import replaced, replaced_text, write_text
+from app.export_files import replaced, replaced_text
 from core.errors import UserError
 
 
@@ -45,6 +45,11 @@ def test_that_what_cannot_be_written_is_told_in_a_sentence(tmp_path: Path) -> No
         write_text(tmp_path, "x")
     with pytest.raises(UserError, match="cannot be written"):
         write_text(tmp_path / "nowhere" / "a.txt", "x")
+
+
+def write_text(path: Path, text: str) -> None:
+    with replaced_text(path) as lines:
+        lines.write(text)
 
 
 def _fill_the_disk(path: Path) -> None:

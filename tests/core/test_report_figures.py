@@ -88,6 +88,13 @@ def test_that_a_map_of_a_long_run_shows_the_stretch_around_the_token() -> None:
     assert root.get("aria-label") == "Scheduler: tokens 501 to 900 by 4 layers"
 
 
+def test_that_bars_of_a_long_run_are_as_many_as_can_be_told_apart() -> None:
+    long = Trace.of(fake_run_events(2100, depth=4))
+    root = drawn("exits", Subject(long, token=300))
+    assert root.get("aria-label") == "Exit layers of tokens 101 to 2100 of 4 layers"
+    assert len(root.findall(f"{SVG}rect")) == 1 + run_figures.MOST_TOKENS
+
+
 def test_that_the_frontier_names_thresholds_and_marks_the_run(sample: SessionFile) -> None:
     subject = Subject(sample.trace(4), sample.weights(4))
     root = drawn("frontier", subject)
