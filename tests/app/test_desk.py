@@ -48,7 +48,7 @@ def test_that_enter_triggers_what_was_typed_and_remembers_it(stage: WindowStage)
     assert palette(stage).rows.command(0).key == "panel_why"
 
 
-def test_that_an_action_that_cannot_be_used_says_why_and_is_not_triggered(stage: WindowStage) -> None:
+def test_that_an_action_that_cannot_be_used_says_why_and_arrow_keys_move_the_choice(stage: WindowStage) -> None:
     shown = palette(stage)
     stage.qtbot.keyClicks(shown.query, "step token")
     stage.qtbot.keyClick(shown.query, Qt.Key.Key_Return)
@@ -58,11 +58,7 @@ def test_that_an_action_that_cannot_be_used_says_why_and_is_not_triggered(stage:
     assert "No action answers" in shown.note.text()
     stage.qtbot.keyClick(shown.query, Qt.Key.Key_Return)
     assert shown.isVisible()
-    shown.reject()
-
-
-def test_that_the_arrow_keys_move_the_choice_while_the_line_keeps_the_focus(stage: WindowStage) -> None:
-    shown = palette(stage)
+    shown.query.clear()
     rows = [Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown]
     for key, row in zip(rows, (1, 2, 1, 0, 8), strict=True):
         stage.qtbot.keyClick(shown.query, key)
@@ -90,7 +86,9 @@ def test_that_a_key_is_changed_by_pressing_it_and_is_there_again_at_the_next_lau
     shown.reject()
 
 
-def test_that_a_key_that_is_taken_or_needed_for_writing_is_refused_in_a_sentence(stage: WindowStage) -> None:
+def test_that_a_key_that_is_taken_is_refused_in_a_sentence_and_actions_are_found_and_tab_leads_on(
+    stage: WindowStage,
+) -> None:
     shown = sheet(stage)
     shown.choose("run")
     refused = (
@@ -106,11 +104,12 @@ def test_that_a_key_that_is_taken_or_needed_for_writing_is_refused_in_a_sentence
     stage.qtbot.keyClick(shown.catcher, Qt.Key.Key_Escape)
     assert not shown.catcher.isVisible()
     assert shown.isVisible()
+    check_the_filter(shown)
+    check_that_tab_leads_out(stage, shown)
     shown.reject()
 
 
-def test_that_the_sheet_finds_actions_by_name_menu_and_key(stage: WindowStage) -> None:
-    shown = sheet(stage)
+def check_the_filter(shown: ShortcutSheet) -> None:
     for text in ("Step lay", "Theme", "F11"):
         shown.filter.setText(text)
         assert 0 < shown.table.model().rowCount() < 6
@@ -118,7 +117,7 @@ def test_that_the_sheet_finds_actions_by_name_menu_and_key(stage: WindowStage) -
     shown.filter.setText("zzz")
     assert shown.name == ""
     assert not shown.change.isEnabled()
-    shown.reject()
+    shown.filter.clear()
 
 
 @pytest.mark.parametrize(
@@ -156,12 +155,11 @@ def test_that_two_actions_may_exchange_their_keys() -> None:
     assert keys.chosen() == {}
 
 
-def test_that_tab_leads_out_of_whatever_takes_keys(stage: WindowStage) -> None:
-    shown = sheet(stage)
+def check_that_tab_leads_out(stage: WindowStage, shown: ShortcutSheet) -> None:
+    shown.choose("run")
     shown.catch()
     visited: set[QWidget] = set()
     for _ in range(12):
         stage.qtbot.keyClick(shown.focusWidget(), Qt.Key.Key_Tab)
         visited.add(shown.focusWidget())
     assert {shown.filter, shown.table, shown.close_button} <= visited
-    shown.reject()
