@@ -214,11 +214,17 @@ VIEW = (
         checkable=True,
     ),
 )
+GUIDANCE = (
+    Spec("explain", "&What am I looking at?", "explain", "Shift+F1", "Explain the panel that has the focus"),
+    Spec("glossary", "&Glossary…", "glossary", "Ctrl+Shift+G", "Look up the field’s terms"),
+    Spec("tour", "&Tour", "tour", "Ctrl+Alt+U", "Be led through the views on the sample session"),
+)
 HELP = (
+    *GUIDANCE,
     Spec("sample", "&Sample session", "sample", "Ctrl+F1", "Look at recorded runs; no model is needed"),
     Spec("palette", "&Command palette…", "palette", "Ctrl+Shift+P", "Find any action by a few letters of its name"),
     Spec("keys", "&Keyboard shortcuts…", "help", "F1", "Show every action with its key, and change keys"),
-    Spec("about", "&About specee-viewer", "about", "Shift+F1", "Show the version and what the program is made with"),
+    Spec("about", "&About specee-viewer", "about", "Ctrl+Shift+F1", "Show the version, and what it is made with"),
 )
 ALL = (
     *FILE,

@@ -76,6 +76,15 @@ class DeskSettings:
     def recoveries(self, count: int | None) -> None:
         self._store.setValue("session/recoveries", str(count or ""))
 
+    @property
+    def tour_offered(self) -> bool:
+        """Whether the tour was offered once."""
+        return self._text("help/tour-offered") == "yes"
+
+    @tour_offered.setter
+    def tour_offered(self, offered: bool) -> None:
+        self._store.setValue("help/tour-offered", "yes" if offered else "")
+
     def forget_all(self) -> None:
         """Every setting is its default from now on, those of `app.settings.Preferences` too."""
         self._store.clear()

@@ -30,6 +30,7 @@ from app.actions import (
     explain,
 )
 from app.desk import Desk
+from app.explanations_desk import Explainer
 from app.forms import named
 from app.help import about_dialog
 from app.icons import app_icon
@@ -91,6 +92,7 @@ class MainWindow(QMainWindow):
         self.tools = ToolBar(self.commands, fill_model_menu(self, QMenu(self)), self)
         self.addToolBar(self.tools)
         self.desk = Desk(self)
+        self.explainer = Explainer(self)
         fill_menu_bar(self)
         self._connect()
         self._await_session()
@@ -211,7 +213,7 @@ class MainWindow(QMainWindow):
     def _await_session(self) -> None:
         """Look as while a model is loaded, which is what comes next, and offer nothing that needs a session."""
         unmade = (*FILE, *EXPORT, *EDIT, *RUN, *TRAVEL, *SELECT, *BREAKPOINTS, *MARKS, *FIND, *COMPARE, *MODEL)
-        for action in (*self.commands.some(unmade), self.commands["sample"]):
+        for action in (*self.commands.some(unmade), self.commands["sample"], self.commands["tour"]):
             explain(action, action is self.commands["quit"], "the window is still being made")
         for action in self.commands.some(WHAT_IF):
             explain(action, False, "nothing is on show in the panel What if")

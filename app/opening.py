@@ -120,6 +120,7 @@ class Opening(QObject):
         if self._file is not None:
             self.workbench.files.open(self._file)
         self.workbench.recovery.look()
+        self.workbench.tour.offer()
         if self._model is not None:
             self.workbench.flow.open(self._model)
 

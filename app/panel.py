@@ -39,6 +39,7 @@ class Header(QWidget):
         self.title = labelled(title, "title")
         self.subtitle = ShortLine()
         self.subtitle.label.setProperty("role", "muted")
+        self.explain_button = _small_button(f"What is {title}?", "What this panel shows, and how it is read (Shift+F1)")
         self.float_button = _small_button(f"Float {title}", "Float this panel, or put it back")
         self.hide_button = _small_button(f"Hide {title}", "Hide this panel; the View menu brings it back")
         self._row = row = QHBoxLayout(self)
@@ -46,12 +47,14 @@ class Header(QWidget):
         row.setSpacing(6)
         row.addWidget(self.title)
         row.addWidget(self.subtitle, 1)
+        row.addWidget(self.explain_button)
         row.addWidget(self.float_button)
         row.addWidget(self.hide_button)
         self.setFixedHeight(BUTTON + HEADER_MARGINS[1] + HEADER_MARGINS[3])
 
     def apply_theme(self, theme: Theme) -> None:
         faint = mixed(theme.muted, theme.surface, 0.35)
+        self.explain_button.setIcon(icon("help", theme.muted, faint))
         self.float_button.setIcon(icon("float", theme.muted, faint))
         self.hide_button.setIcon(icon("close", theme.muted, faint))
 
@@ -66,7 +69,7 @@ class Header(QWidget):
         button.setProperty("role", "quiet")
         button.setDefaultAction(action)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._row.insertWidget(self._row.indexOf(self.float_button), button)
+        self._row.insertWidget(self._row.indexOf(self.explain_button), button)
 
 
 class EmptyState(QWidget):
@@ -110,6 +113,8 @@ class Panel(QDockWidget):
     """
 
     maximise_wanted = Signal()
+    explain_wanted = Signal()
+    """The user asks what this panel shows."""
 
     def __init__(self, place: Place, parent: QWidget | None = None) -> None:
         super().__init__(place.title, parent)
@@ -125,6 +130,7 @@ class Panel(QDockWidget):
         room.addLayout(self._stack)
         self._stack.addWidget(self.empty)
         self.setWidget(body)
+        self.header.explain_button.clicked.connect(self.explain_wanted)
         self.header.float_button.clicked.connect(self._toggle_floating)
         self.header.hide_button.clicked.connect(self.close)
         self.header.double_clicked.connect(self._answer_double_click)

@@ -27,6 +27,7 @@ from app.tools.debugging import Debugging
 from app.tools.guessing import Guessing
 from app.tools.log_book import LogBook
 from app.tools.rack import ToolRack
+from app.tour import Tour
 from app.training_flow import TrainingFlow
 from app.travel import Travel
 from app.views import Views
@@ -56,6 +57,7 @@ class Workbench(QObject):
         self.debugging = Debugging(self)
         self.guessing = Guessing(self)
         self.rack = ToolRack(self)
+        self.tour = Tour(self)
 
     def build(self) -> Iterator[None]:
         """Make what the window still lacks, in steps that are short enough to come between two frames."""
@@ -107,6 +109,7 @@ class Workbench(QObject):
     @Slot(object)
     def _show_state(self, state: RunState) -> None:
         self.controls.show_state()
+        self.tour.show_state()
         self.guessing.look()
         subtitle = "changes apply to the next run" if self.session.is_running else ""
         self.window.panels[SETTINGS.key].set_subtitle(subtitle)

@@ -9,6 +9,8 @@ ICONS = ROOT / "icons"
 PROMPTS = ROOT / "prompts"
 """JSON Lines files, written for this program: what `train` and `evaluate` take where no others are named."""
 
+GUIDE = ROOT / "guide"
+"""Texts that the window shows: what each panel is, and the field's terms."""
 SAMPLE = ROOT / "sample" / "sample.specee"
 """Recorded runs of the default model (`scripts/sample.py`), to look at without a model."""
 
