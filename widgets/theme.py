@@ -11,6 +11,7 @@ Widgets ask for a look through the dynamic property `role`, never through colour
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from string import Template
 
@@ -24,8 +25,10 @@ RADIUS = 6
 """Corner radius of cards in pixels; controls inside use less."""
 
 SMALL = 0.88
-_USUAL_SIZE = "usualPointSize"
 """Size of subtitles, legends and notes, as a share of the application's font."""
+
+_USUAL_SIZE = "usualPointSize"
+"""Under what the application keeps the size of type that the desktop asks for."""
 
 
 def apply(app: QApplication, theme: Theme) -> None:
@@ -37,7 +40,6 @@ def apply(app: QApplication, theme: Theme) -> None:
     app.setStyleSheet(stylesheet(theme, app.font().pointSizeF()))
 
 
-def pad(spin_box: QAbstractSpinBox) -> None:
 def scale(app: QApplication, factor: float) -> None:
     """Make the application's type so many times as large as the desktop's; `apply` brings it into the stylesheet."""
     usual = app.property(_USUAL_SIZE)
@@ -49,6 +51,7 @@ def scale(app: QApplication, factor: float) -> None:
     app.setFont(font)
 
 
+def pad(spin_box: QAbstractSpinBox) -> None:
     """Set the number off from the frame; a stylesheet's padding does not reach the text of a spin box."""
     editor = spin_box.findChild(QLineEdit)
     if editor is not None:
@@ -93,6 +96,7 @@ def _palette_roles(theme: Theme) -> dict[QPalette.ColorRole, str]:
     }
 
 
+@cache
 def mixed(first: str, second: str, share: float) -> str:
     """The colour `share` of the way from `first` to `second`, as `#rrggbb`."""
     a, b = QColor(first), QColor(second)
