@@ -4,7 +4,8 @@
     python -m scripts.screenshots --out DIR --model REF
 
 Writes one picture a state and theme: the finished run as `window-dark.png` and `window-light.png`, the others as
-`window-dark-loading.png` and so on.
+`window-dark-loading.png` and so on; then the named layouts on the sample session. `--sample` makes only these, and needs no
+model.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEventLoop, QPoint, Qt
+from PySide6.QtCore import QElapsedTimer, QEventLoop, QPoint, Qt
 from PySide6.QtGui import QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QDialog
 
@@ -40,8 +42,33 @@ SIZE = (1440, 900)
 PROMPT = "Write a short story about a robot who learns to paint."
 """Its answer is long enough for every state."""
 PATIENCE_SECONDS = 120.0
+SETTLED_MS = 2500
 MAIN_STATE = "finished"
 RUNNING_TOKENS, PAUSED_TOKENS, PAUSED_LAYERS, ALL_TOKENS = 24, 12, 17, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One picture of the sample session."""
+
+    name: str
+    selection: Selection
+    layout: str = ""
+    """The scene's name where it is empty."""
+    front: tuple[str, ...] = ()
+    """Panels that are brought in front of others."""
+    tree: bool = False
+    """Whether the run of token trees is on show, and not the last one."""
+
+
+SCENES = (
+    Scene("debugging", Selection(6, 22), front=("what_if",)),
+    Scene("inspector", Selection(6, 22), layout="debugging", front=("inspector", "ledger", "kv_map")),
+    Scene("teaching", Selection(2, 26)),
+    Scene("compare", Selection(6)),
+    Scene("tree", Selection(20), tree=True),
+)
+"""What is shown of the sample session."""
 
 
 class Studio:
@@ -69,6 +96,32 @@ class Studio:
         self._pause_in_a_token()
         self._finish()
         self._fail()
+
+    def take_sample(self) -> None:
+        """The named layouts."""
+        self.wait(lambda: self.window.isVisible())
+        self.work.files.open_sample()
+        self.wait(lambda: self.session.trace is not None and not self.work.files.is_busy)
+        library = self.work.files.library
+        runs = [(title.number, library.trace(title.number).started) for title in library.titles()]
+        trees = [number for number, started in runs if started is not None and started.settings.tree.on]
+        for scene in SCENES:
+            self.work.files.show_run(trees[0] if scene.tree else runs[-1][0])
+            self.window.commands[f"layout_{scene.layout or scene.name}"].trigger()
+            for key in scene.front:
+                self.window.panels[key].raise_()
+            self.session.select(scene.selection)
+            self.let_settle()
+            self.take(scene.name)
+
+    def let_settle(self) -> None:
+        """Let panels be made, and what they ask for in threads of their own be answered."""
+        timer = QElapsedTimer()
+        timer.start()
+        self.wait(lambda: timer.elapsed() > SETTLED_MS)
+
+    def close(self) -> None:
+        """End it, with whatever is unsaved."""
         self.window.close()
 
     def _first_launch(self) -> None:
@@ -172,6 +225,7 @@ class Studio:
     def take(self, state: str) -> None:
         """Write the picture of what is on show now."""
         self.work.views.flush()
+        self.work.rack.flush()
         self._application.processEvents()
         picture = self.window.grab()
         dialog = self._dialog()
@@ -197,6 +251,7 @@ def main() -> int:
     """Take all pictures in both themes."""
     parser = argparse.ArgumentParser(description="Make the README's pictures from a real run, off screen.")
     parser.add_argument("--out", type=Path, default=Path("docs/images"), help="where to (default: %(default)s)")
+    parser.add_argument("--sample", action="store_true", help="only the sample session's pictures")
     parser.add_argument("--model", default=DEFAULT_MODEL, metavar="REF", help="which model (default: %(default)s)")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -205,7 +260,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         keep_settings_in(folder)
         for mode in (ThemeMode.DARK, ThemeMode.LIGHT):
-            Studio(application, mode, arguments.out).take_all(arguments.model)
+            studio = Studio(application, mode, arguments.out)
+            if not arguments.sample:
+                studio.take_all(arguments.model)
+                studio.session.reset()
+            studio.take_sample()
+            studio.close()
     return 0
 
 
