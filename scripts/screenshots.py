@@ -4,8 +4,8 @@
     python -m scripts.screenshots --out DIR --model REF
 
 Writes one picture a state and theme: the finished run as `window-dark.png` and `window-light.png`, the others as
-`window-dark-loading.png` and so on; then the named layouts on the sample session. `--sample` makes only these, and needs no
-model.
+`window-dark-loading.png` and so on; then the named layouts on the sample session. `--sample` makes only these, and
+needs no model.
 """
 
 from __future__ import annotations
