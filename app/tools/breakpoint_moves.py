@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -11,7 +12,7 @@ from app.live_watch import Halt
 from app.run_state import RunState
 from app.session import Session
 from app.tools.breakpoint_list import BreakpointList
-from app.tools.task import Task
+from app.tools.newest import Newest
 from core.analysis.breakpoints import INTERESTING, Hit, find
 from core.analysis.conditions import Condition
 from core.analysis.hits import telling_condition
@@ -21,6 +22,18 @@ from widgets.selection import Selection
 
 NONE_ENABLED = "No breakpoint is enabled; add one in the Breakpoints panel (Ctrl+Alt+1), or here with F9."
 NO_TOKEN = "Select a token first; a breakpoint on what happened to it can be made then."
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """What a search under way was asked for."""
+
+    trace: ReadableTrace
+    token: int | None
+    """From where; 0-based."""
+    forward: bool
+    on: bool
+    """Whether to go on to the end where nothing is found."""
 
 
 class BreakpointMoves(QObject):
@@ -34,12 +47,9 @@ class BreakpointMoves(QObject):
     def __init__(self, session: Session, breakpoints: BreakpointList, parent: QObject) -> None:
         super().__init__(parent)
         self._session, self.breakpoints = session, breakpoints
-        self.task = Task(self)
+        self.newest = Newest(self)
         self._halt: Halt | None = None
-        self._goal: tuple[bool, bool, int | None] = (True, False, None)
-        """Of the search under way: forward?, going on to the end where nothing is found?, from which token."""
-        self._trace: ReadableTrace | None = None
-        self.task.over.connect(self._arrive)
+        self.newest.done.connect(self._arrive)
         session.halted.connect(self._take_halt)
 
     # Moves
@@ -84,12 +94,12 @@ class BreakpointMoves(QObject):
     @Slot()
     def cancel(self) -> None:
         """Call the search off; the selection stays."""
-        if self.task.is_busy:
-            self.task.cancel()
+        if self.newest.is_busy:
+            self.newest.cancel()
             self.searching.emit(False)
 
     def close(self) -> None:
-        self.task.close()
+        self.newest.close()
 
     def detail(self) -> str:
         """What the run on show is held for, in a few words; "" where it is held for nothing, or not at all."""
@@ -111,20 +121,21 @@ class BreakpointMoves(QObject):
         if not conditions:
             self._leave_recording(forward=forward, on=on, sentence=NONE_ENABLED)
             return
-        self._goal, self._trace = (forward, on, token), trace
         self.searching.emit(True)
-        self.task.start(lambda cancel, tell: find(conditions, trace, start, forward=forward, cancel=cancel, tell=tell))
+        self.newest.ask(
+            _Goal(trace, token, forward, on),
+            lambda cancel, tell: find(conditions, trace, start, forward=forward, cancel=cancel, tell=tell),
+        )
 
-    @Slot(object)
-    def _arrive(self, outcome: Hit | Failure | None) -> None:
+    @Slot(object, object)
+    def _arrive(self, goal: _Goal, outcome: Hit | Failure | None) -> None:
         self.searching.emit(False)
-        if self._session.trace is not self._trace:
+        if self._session.trace is not goal.trace:
             return  # another run is on show by now
-        forward, on, token = self._goal
         if isinstance(outcome, Failure):
             self.said.emit(outcome.sentence)
         elif outcome is None:
-            self._leave_recording(forward=forward, on=on, sentence=_nothing(forward, token))
+            self._leave_recording(forward=goal.forward, on=goal.on, sentence=_nothing(goal.forward, goal.token))
         else:
             self._session.select(Selection(outcome.token))
             self.said.emit(f"Token {outcome.token + 1}: {outcome.label}.")

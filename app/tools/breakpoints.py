@@ -11,7 +11,7 @@ from app.failure import Failure
 from app.forms import labelled, named
 from app.progress_line import ProgressLine
 from app.tools.breakpoint_editor import AUDITED, BreakpointEditor
-from app.tools.task import Task
+from app.tools.newest import Newest
 from app.tools.tool import Tool
 from core.analysis.breakpoints import INTERESTING, Breakpoint
 from core.analysis.conditions import Condition
@@ -62,7 +62,7 @@ class Breakpoints(Tool):
     def build(self) -> QWidget:
         self.list, self.moves = self.work.debugging.breakpoints, self.work.debugging.moves
         self.view = BreakpointsView()
-        self._counting = Task(self)
+        self._counting = Newest(self)
         self._counter = HitCounts(())
         self._counts: dict[Condition, int] = {}
         self._problems: dict[Condition, str] = {}
@@ -96,8 +96,8 @@ class Breakpoints(Tool):
         view.editor.left.connect(self._leave_editor)
         view.progress.cancelled.connect(self.moves.cancel)
         self.moves.searching.connect(self._show_search)
-        self.moves.task.progressed.connect(self._show_progress)
-        self._counting.over.connect(self._take_counts)
+        self.moves.newest.progressed.connect(self._show_progress)
+        self._counting.done.connect(self._take_counts)
 
     # The list
 
@@ -179,10 +179,12 @@ class Breakpoints(Tool):
             counter.update(trace, behind, cancel, tell)
             return dict(zip(counter.conditions, counter.counts, strict=True)), dict(counter.problems)
 
-        self._counting.start(work)
+        self._counting.ask(trace, work)
 
-    @Slot(object)
-    def _take_counts(self, outcome: tuple[dict[Condition, int], dict[Condition, str]] | Failure) -> None:
+    @Slot(object, object)
+    def _take_counts(
+        self, _trace: ReadableTrace, outcome: tuple[dict[Condition, int], dict[Condition, str]] | Failure
+    ) -> None:
         if not isinstance(outcome, Failure):
             self._counts, self._problems = outcome
         self._recount(None)

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.failure import Failure
 from app.session import Session
-from app.tools.task import Task
+from app.tools.newest import Newest
 from core.analysis.search import Query, search
 from core.trace.events import IntArray
 from core.trace.reading import ReadableTrace
@@ -32,8 +32,8 @@ class Finder(QObject):
         """0-based tokens, ascending."""
         self.problem = ""
         """Why there is no answer, as a sentence."""
-        self.task = Task(self)
-        self.task.over.connect(self._take)
+        self.newest = Newest(self)
+        self.newest.done.connect(self._take)
         self._trace: ReadableTrace | None = None
         """Whose tokens were looked at."""
         self._count = 0
@@ -52,12 +52,12 @@ class Finder(QObject):
         """Look for these from now on; a question that demands nothing finds nothing."""
         if query != self.query:
             self.query, self.problem = query, ""
-            self.task.cancel()
+            self.newest.cancel()
             self._search()
 
     def refresh(self) -> None:
         """The run changed, or it is another one."""
-        if self.asks and self.task.is_busy and self._session.trace is self._trace:
+        if self.asks and self.newest.is_busy and self._session.trace is self._trace:
             self._stale = True  # a run that goes on would never be searched to its end
         elif self.asks:
             self._search()
@@ -72,12 +72,12 @@ class Finder(QObject):
         self._go(False)
 
     def close(self) -> None:
-        self.task.close()
+        self.newest.close()
 
     def _go(self, forward: bool) -> None:
         trace = self._session.trace
         current = trace is self._trace and (trace is None or trace.emitted_count == self._count)
-        if self.task.is_busy or not current:
+        if self.newest.is_busy or not current:
             self._move = forward
             self.refresh()
         elif self.asks:
@@ -103,10 +103,10 @@ class Finder(QObject):
             self._set(NOTHING)
             return
         self._count = trace.emitted_count
-        self.task.start(lambda _cancel, _tell: search(trace, query))
+        self.newest.ask(query, lambda _cancel, _tell: search(trace, query))
 
-    @Slot(object)
-    def _take(self, outcome: IntArray | Failure) -> None:
+    @Slot(object, object)
+    def _take(self, _query: Query, outcome: IntArray | Failure) -> None:
         if isinstance(outcome, Failure):
             self.problem = outcome.sentence
             self._set(NOTHING)

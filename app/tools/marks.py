@@ -131,7 +131,7 @@ class Marks(Tool):
             return NOTHING_ASKED
         if finder.problem:
             return ""
-        searching = " · searching…" if finder.task.is_busy else ""
+        searching = " · searching…" if finder.newest.is_busy else ""
         return f"{count} of {total} token{'' if total == 1 else 's'}{searching}"
 
     @Slot()

@@ -31,7 +31,8 @@ def stopped(what: str) -> str:
 
 
 class Newest(QObject):
-    """Does the newest request. An older one is called off, and its outcome dropped. Call `close` in the end."""
+    """Does the newest request, once the one before has ended. An older one is called off, and its outcome dropped.
+    Call `close` in the end."""
 
     done = Signal(object, object)
     """The key of the request and what it returned, or a `Failure` for what it raised."""
@@ -47,11 +48,14 @@ class Newest(QObject):
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being done or waits."""
-        return self._chore is not None
+        """Whether something is being done or waits whose outcome will be told."""
+        return self._waiting is not None or (self._chore is not None and not self._cancel.is_set())
 
     def ask(self, key: Any, work: Work) -> None:
-        """Do this in place of whatever is being done; `key` comes back with the outcome."""
+        """Do this in place of whatever is being done; `key` comes back with the outcome.
+
+        A `UserError`, as any other that `work` raises, comes back as a `Failure`.
+        """
         self._cancel.set()
         self._waiting = (key, work)
         if self._chore is None:

@@ -141,14 +141,17 @@ def _stages(times: StageTimes) -> list[float]:
 
 
 def _layer_seconds(swept: _Sweep, exits: IntArray) -> float:
-    """t: over the passes in which no row was caught up, else over all, with the time of these rows."""
+    """t: over the passes in which no row was caught up, else over all, with the time of these rows. NaN, too, where a
+    recording holds no time of layers: another engine may tell a token's whole time only."""
     alone = swept.begins & swept.alone
     layers, recompute = (swept.stages[:, STAGES.index(name)] for name in ("layers", "recompute"))
     if alone.any():
-        return float(layers[alone].sum() / exits[alone].sum())
-    if swept.begins.any():
-        return float((layers + recompute)[swept.begins].sum() / exits[swept.begins].sum())
-    return float("nan")
+        seconds = float(layers[alone].sum() / exits[alone].sum())
+    elif swept.begins.any():
+        seconds = float((layers + recompute)[swept.begins].sum() / exits[swept.begins].sum())
+    else:
+        seconds = 0.0
+    return seconds if seconds > 0 else float("nan")
 
 
 def _head_seconds(swept: _Sweep) -> float:

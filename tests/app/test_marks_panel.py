@@ -45,7 +45,7 @@ class Desk:
 
     def settle(self) -> None:
         self.stage.work.rack.flush()
-        self.stage.qtbot.waitUntil(lambda: not self.finder.task.is_busy, timeout=TIMEOUT)
+        self.stage.qtbot.waitUntil(lambda: not self.finder.newest.is_busy, timeout=TIMEOUT)
         self.stage.work.rack.flush()
 
     def press(self, key: Qt.Key, widget: QObject) -> None:

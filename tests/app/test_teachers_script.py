@@ -67,7 +67,7 @@ class Teacher:
     def settle(self) -> None:
         """Let what is waiting be drawn, and what is looked for be found."""
         work = self.stage.work
-        self.qtbot.waitUntil(lambda: not work.debugging.moves.task.is_busy, timeout=TIMEOUT)
+        self.qtbot.waitUntil(lambda: not work.debugging.moves.newest.is_busy, timeout=TIMEOUT)
         self.stage.draw()
         work.rack.flush()
 

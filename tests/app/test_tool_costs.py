@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from app.failure import Failure
 from app.places import COSTS
 from app.tools.costs import CostsTool
-from app.tools.newest import Newest, watching
+from app.tools.newest import watching
 from core.analysis.cost_words import one_token, whole_run
 from core.analysis.costs import STAGES, Costs, costs
 from core.config import Policy, RunSettings
@@ -107,6 +105,16 @@ def test_that_a_recording_without_times_is_told_so(stage: WindowStage) -> None:
     assert "holds no times" in tool.panel.empty.accessibleName()
 
 
+def test_that_of_whole_times_alone_nothing_is_said_of_layer_times(stage: WindowStage) -> None:
+    """As another engine may tell them."""
+    whole = StageTimes(total=0.01)
+    events = [replace(e, times=whole) if isinstance(e, TokenEmitted) else e for e in fake_run_events(5)]
+    tool = opened(stage, Trace.of(events), 1)
+    assert not tool.panel.is_empty
+    assert "time of a layer cannot be told" in tool.view.run_words.text()
+    assert tool.view.token_words.text() == ""
+
+
 def test_that_the_pointer_finds_the_stage_below_it(qtbot: QtBot) -> None:
     bars = CostBars()
     qtbot.addWidget(bars)
@@ -116,27 +124,6 @@ def test_that_the_pointer_finds_the_stage_below_it(qtbot: QtBot) -> None:
     assert bars.words_at(50, 30) == "Token 1: Draft 1.0 ms, 25.0%"
     assert bars.words_at(250, 30) == "Token 1: Layers 3.0 ms, 75.0%"
     assert bars.words_at(50, 2) == ""
-
-
-def test_that_of_several_requests_only_the_newest_ones_outcome_arrives(qtbot: QtBot) -> None:
-    parent, heard, began = QObject(), [], threading.Event()
-    newest = Newest(parent)
-    newest.done.connect(lambda key, outcome: heard.append((key, outcome)))
-
-    def slow(cancel: threading.Event, told: object) -> str:
-        began.set()
-        cancel.wait(TIMEOUT / 1000)
-        return "old"
-
-    newest.ask(1, slow)
-    assert began.wait(TIMEOUT / 1000)
-    newest.ask(2, lambda cancel, told: "never begun")
-    newest.ask(3, lambda cancel, told: "new")
-    qtbot.waitUntil(lambda: not newest.is_busy, timeout=TIMEOUT)
-    assert heard == [(3, "new")]
-    newest.ask(4, lambda cancel, told: 1 / 0)
-    qtbot.waitUntil(lambda: len(heard) == 2, timeout=TIMEOUT)
-    assert isinstance(heard[1][1], Failure)
 
 
 def test_that_a_sweep_that_is_called_off_ends_at_its_next_token(qtbot: QtBot) -> None:
