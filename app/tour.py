@@ -142,7 +142,8 @@ class Tour(QObject):
 
     def _room(self) -> QRect:
         """The window without menu, toolbar and status bar."""
-        return self._window.centralWidget().geometry()
+        middle = self._window.centralWidget()
+        return middle.geometry() if middle is not None else self._window.rect()
 
     # What goes on beside it
 
