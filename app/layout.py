@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+from weakref import ref
 
 from PySide6.QtCore import QByteArray, QChildEvent, QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent
@@ -44,9 +45,16 @@ class DockHost(QMainWindow):
         self._tidy = QTimer(self, singleShot=True, interval=0)
         self._tidy.timeout.connect(self._settled)
         self.arrange()
+        host = ref(self)
+
+        def see() -> None:
+            """Not a method: as the host goes its panels still tell of each other, and must find nobody there."""
+            if (there := host()) is not None:
+                there._see()
+
         for dock in docks.values():
             dock.topLevelChanged.connect(self._touch)
-            dock.visibilityChanged.connect(self._see)
+            dock.visibilityChanged.connect(see)
 
     # Layouts
 
@@ -118,7 +126,6 @@ class DockHost(QMainWindow):
         self._alone.show()
         self.maximised_changed.emit(True)
 
-    @Slot()
     def _see(self) -> None:
         """Who closes the panel that has all the room wants the others back."""
         self._tidy.start()
@@ -147,8 +154,10 @@ class DockHost(QMainWindow):
     def childEvent(self, event: QChildEvent) -> None:
         """Tab bars come and go as panels are laid behind each other."""
         super().childEvent(event)
+        if event.type() is not QEvent.Type.ChildPolished:
+            return  # a child that is being removed may be half gone, and must not be touched
         bar = event.child()
-        if event.type() is QEvent.Type.ChildPolished and isinstance(bar, QTabBar):
+        if isinstance(bar, QTabBar):
             bar.setElideMode(Qt.TextElideMode.ElideRight)
             bar.setUsesScrollButtons(True)
             bar.setAccessibleName("Panels behind each other")
