@@ -187,6 +187,11 @@ class Views(QObject):
         for key in (CURVES.key, TREE.key):
             self._ask(key, self._selection.token or 0)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything asked for is drawn."""
+        return self._throttle.idle
+
     def flush(self) -> None:
         """Draw now what is waiting."""
         while not self._throttle.idle:

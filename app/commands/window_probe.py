@@ -10,6 +10,8 @@ import statistics
 import sys
 import tempfile
 import time
+from dataclasses import replace
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.application import make_application, open_window
 from app.commands import fitting
-from app.failure import Failure
+from app.failure import Failure, describe
 from app.loader import LoadedSummary
 from app.model_form import LoadOptions
 from app.opening import Opening
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 TICK_MS = 16
 WORST = 5
+CYCLE_TOKENS = 16
+"""Generated in each of the cycles that look for growing memory."""
 
 
 class GapMeter(QObject):
@@ -107,7 +111,10 @@ class Probe(QObject):
 
     @Slot()
     def _rested(self) -> None:
+        from app.commands.window_scrub import idle_cpu
+
         self.figures["idle_gap_p99_ms"] = p99(self._meter.take())
+        self.figures["idle_cpu"] = idle_cpu(self._wanted["rest_ms"])
         self._meter.start()
         self._run_next()
 
@@ -133,8 +140,24 @@ class Probe(QObject):
         gaps = self._meter.take()
         self.figures |= {"gap_p99_ms": p99(gaps), "gap_max_ms": max(gaps), "gaps": len(gaps)}
         self.figures["tokens_per_second"] = statistics.median(self._speeds)
+        self._session.state_changed.disconnect(self._moved)
+        try:
+            self._measure_long()
+        except Exception as error:  # told where the process ends; anything less would leave it waiting
+            self.failure = describe(error)
         self._opening.window.close()
         QApplication.quit()
+
+    def _measure_long(self) -> None:
+        from app.commands.window_scrub import Effort, LongSession
+
+        work = self._opening.workbench
+        assert work is not None, "it told that it is ready"
+        settings = replace(self._settings, max_new_tokens=min(CYCLE_TOKENS, self._settings.max_new_tokens))
+        with tempfile.TemporaryDirectory() as folder:
+            effort, prompt = Effort(**self._wanted["long"]), self._wanted["prompts"][0]
+            self.figures |= LongSession(work, Path(folder), effort, prompt, settings).measure()
+            work.files.close()  # before its folder goes
 
     @Slot(object)
     def _failed(self, failure: Failure) -> None:

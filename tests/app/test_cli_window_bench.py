@@ -8,16 +8,22 @@ from pathlib import Path
 import pytest
 
 from app import cli
-from app.commands import window_bench
+from app.commands import window_bench, window_long
+from core.trace.events import TokenEmitted
+from core.trace.session_file import SessionFile
 from tests.tiny import make_tiny_model
 
-PROMISED = ("first_paint_s", "idle_gap_p99_ms", "gap_p99_ms", "gap_max_ms", "load_stall_ms")
+PROMISED = ("first_paint_s", "idle_gap_p99_ms", "gap_p99_ms", "gap_max_ms", "load_stall_ms", "scrub_fps")
+PROMISED += ("step_paint_ms", "idle_cpu", "open_100k_s")
+SHORT = 130
+"""Tokens of what is a very long session otherwise: a little more than the sample's run twice."""
 
 
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(window_bench, "SETTLE_MS", 0)
     monkeypatch.setattr(window_bench, "REST_MS", 100)
+    monkeypatch.setattr(window_bench, "LONG", {"tokens": SHORT, "moves": 12, "steps": 3, "rounds": 2})
     return str(make_tiny_model(tmp_path / "tiny"))
 
 
@@ -34,6 +40,8 @@ def test_that_the_window_measures_itself_and_closes(model: str, capsys: pytest.C
     assert figures["gap_max_ms"] >= figures["gap_p99_ms"]
     assert (figures["platform"], figures["dtype"], figures["threads"]) == ("offscreen", "float32", 1)
     assert figures["tokens"] >= 6
+    assert figures["long_tokens"] == SHORT
+    assert figures["rss_growth"] > -1
 
 
 def test_that_what_the_window_is_refused_becomes_one_sentence(
@@ -56,9 +64,27 @@ def test_that_the_table_sets_each_figure_beside_what_we_hold_ourselves_to() -> N
         "policy": "dense",
         "tokens_per_second": 35.0,
         "platform": "offscreen",
+        "rss_growth": 0.012,
+        "long_tokens": 100_000,
+        "rss_mib": [900, 910],
     }
     lines = window_bench.table(measured).splitlines()
-    assert len(lines) == len(PROMISED) + 2
+    assert len(lines) == len(PROMISED) + 4
     assert lines[0].endswith("at most 1")
     assert lines[3].endswith("at most 33")
-    assert "35.0 tokens/s" in lines[-1]
+    assert lines[9].split()[-5:] == ["1.20", "%", "at", "most", "5"]
+    assert "35.0 tokens/s" in lines[-2]
+    assert lines[-1].endswith("memory was 900, 910 MiB after each round.")
+
+
+def test_that_every_token_of_the_very_long_session_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "long.specee"
+    window_long.write_long_session(path, SHORT)
+    file = SessionFile(path)
+    trace = file.trace(0)
+    assert [record.token for record in trace.records] == list(range(SHORT))
+    assert trace.emitted_count == SHORT
+    assert trace.ended is not None
+    assert [event.token for event in trace.events if isinstance(event, TokenEmitted)] == list(range(SHORT))
+    assert trace.records[1].layers_run == trace.records[64].layers_run
+    file.close()

@@ -9,6 +9,7 @@ from time import monotonic
 
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QSettings, QTimer
 from PySide6.QtWidgets import QApplication, QDialog
+from shiboken6 import isValid
 
 from app.error_dialog import ErrorDialog
 from app.failure import Failure
@@ -124,6 +125,10 @@ class Cage:
         """Let the window do what is waiting."""
         QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        if QApplication.activeWindow() is None and isValid(
+            self.window
+        ):  # a desktop gives the focus back to a window that is left
+            (QApplication.activeModalWidget() or self.window).activateWindow()
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Go on answering until something is so; raises `Fault` where it never is."""
@@ -148,10 +153,12 @@ class Cage:
         self.work.files.open_sample()
         self.until(self._shows_sample, "the sample session")
         self.session.select(Selection(1))
-        self.window.panels["why"].show()
-        why = self.window.panels["why"].findChild(WhyView)
+        panel = self.window.panels["why"]
+        panel.show()
+        panel.raise_()  # it may lie behind others
+        why = panel.findChild(WhyView)
         assert why is not None
-        self.until(lambda: bool(why.text()), "a paragraph in the panel Why")
+        self.until(lambda: bool(why.text()), f"a paragraph in the panel Why ({self.session.selection})")
         self.look()
 
     def _at_rest(self) -> bool:

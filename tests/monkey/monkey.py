@@ -15,8 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from tests.monkey import moves
 from tests.monkey.cage import Cage
@@ -93,9 +91,8 @@ class Monkey:
 
     def _call_off(self) -> None:
         """Inside a move: what has a loop of its own there is ended as a person would end it."""
-        window = QApplication.focusWindow()
-        if self._busy and window is not None:
-            QTest.keyClick(window, Qt.Key.Key_Escape)
+        if self._busy:
+            moves.strike(Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier)
 
 
 def resident_mib() -> float:

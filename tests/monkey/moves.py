@@ -11,6 +11,7 @@ from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QInputMethodEvent, QWindow
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
+from shiboken6 import isValid
 
 from tests.monkey.answers import WORDS
 from tests.monkey.cage import Cage
@@ -40,12 +41,24 @@ class Aim:
     at: QPoint
     what: str
 
+    @property
+    def present(self) -> QWindow | None:
+        """The window that the widget has now: a drag may take it out of one and into another."""
+        return self.top.windowHandle() if isValid(self.top) else None
+
+    def click(self, cage: Cage, button: Qt.MouseButton, modifier: Qt.KeyboardModifier) -> None:
+        """Press and let go there. Not by one call of Qt's, which goes on with a window that the press has closed."""
+        if (window := self.present) is not None:
+            QTest.mousePress(window, button, modifier, self.at)
+        if (window := self.present or cage.window.windowHandle()) is not None:
+            QTest.mouseRelease(window, button, modifier, self.at)
+
 
 def command(cage: Cage, chance: random.Random) -> str:
     """Any action of the registry that can be used now; not while a dialog keeps the window from answering."""
     commands = cage.window.commands
-    name = chance.choice(commands.names)
-    if blocked() or not commands[name].isEnabled():
+    name = chance.choice([name for name in commands.names if commands[name].isEnabled()])
+    if blocked():
         return f"command {name}: not now"
     commands[name].trigger()
     return f"command {name}"
@@ -68,9 +81,10 @@ def click(cage: Cage, chance: random.Random) -> str:
     button = RIGHT if chance.random() < 0.1 else LEFT
     modifier = chance.choice(MODIFIERS)
     if chance.random() < 0.1:
-        QTest.mouseDClick(found.window, button, modifier, found.at)
+        found.click(cage, button, modifier)
+        found.click(cage, button, modifier)
         return f"double click on {found.what}"
-    QTest.mouseClick(found.window, button, modifier, found.at)
+    found.click(cage, button, modifier)
     return f"click on {found.what}"
 
 
@@ -79,14 +93,15 @@ def drag(cage: Cage, chance: random.Random) -> str:
     found = aim(chance)
     if found is None:
         return "drag: nowhere"
-    window, at = found.window, found.at
-    room = QRect(QPoint(0, 0), window.size())
-    QTest.mousePress(window, LEFT, Modifier.NoModifier, at)
+    at, room = found.at, QRect(QPoint(0, 0), found.window.size())
+    QTest.mousePress(found.window, LEFT, Modifier.NoModifier, at)
     for _ in range(3):
         at = at + QPoint(chance.randint(-120, 120), chance.randint(-80, 80))
         at = QPoint(min(max(at.x(), 0), room.right()), min(max(at.y(), 0), room.bottom()))
-        QTest.mouseMove(window, at)
-    QTest.mouseRelease(window, LEFT, Modifier.NoModifier, at)
+        if (window := found.present) is not None:
+            QTest.mouseMove(window, at)
+    if (window := found.present or cage.window.windowHandle()) is not None:
+        QTest.mouseRelease(window, LEFT, Modifier.NoModifier, at)
     return f"drag from {found.what}"
 
 
@@ -111,13 +126,13 @@ def wheel(cage: Cage, chance: random.Random) -> str:
 
 def key(cage: Cage, chance: random.Random) -> str:
     """A key for whatever has the focus."""
-    window = QApplication.focusWindow()
-    if window is None:
+    if listener() is None:
         return "key: nobody listens"
     pressed = chance.choice(chance.choice((MOVING, MOVING, ACTING, LETTERS)))
     modifier = chance.choice(MODIFIERS)
-    QTest.keyClick(window, pressed, modifier)
-    return f"key {modifier.name} {pressed.name} for {name_of(QApplication.focusWidget())}"
+    what = name_of(QApplication.focusWidget())
+    strike(pressed, modifier)
+    return f"key {modifier.name} {pressed.name} for {what}"
 
 
 def write(cage: Cage, chance: random.Random) -> str:
@@ -137,9 +152,8 @@ def palette(cage: Cage, chance: random.Random) -> str:
         return "palette: not now"
     cage.window.commands["palette"].trigger()
     cage.answer_events()
-    window = QApplication.focusWindow()
-    for letter in chance.sample(LETTERS[:26], 2) if window is not None else ():
-        QTest.keyClick(window, letter)
+    for letter in chance.sample(LETTERS[:26], 2):
+        strike(letter, Modifier.NoModifier)
     return "palette"
 
 
@@ -225,6 +239,19 @@ MOVES: dict[Move, int] = {
 def blocked() -> bool:
     """Whether a dialog or a menu is open that has to be answered first."""
     return QApplication.activeModalWidget() is not None or QApplication.activePopupWidget() is not None
+
+
+def listener() -> QWindow | None:
+    """The window that gets the keys."""
+    popup = QApplication.activePopupWidget()
+    return popup.windowHandle() if popup is not None else QApplication.focusWindow()
+
+
+def strike(pressed: Qt.Key, modifier: Qt.KeyboardModifier) -> None:
+    """A key down and up again, for whoever listens then: the press may have closed who listened before."""
+    for act in (QTest.keyPress, QTest.keyRelease):
+        if (window := listener()) is not None:
+            act(window, pressed, modifier)
 
 
 def aim(chance: random.Random) -> Aim | None:

@@ -7,6 +7,7 @@ is made; the last line is an object with what was done and, where something went
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import sys
@@ -45,6 +46,7 @@ def play(folder: Path, seed: int, count: int, first: int) -> int:
     answers.install()
     cage = Cage(application, folder, answers, faults)
     faults.listen()
+    faulthandler.enable()
     monkey, wrong = Monkey(cage, seed, tell), ""
     try:
         monkey.play(first, count)
