@@ -34,7 +34,6 @@ class ChipState:
     mark: Outcome | None
     selected: bool = False
     hovered: bool = False
-    focused: bool = False
     in_flight: bool = False
     highlighted: bool = False
     """Whether it belongs to the tokens that are highlighted everywhere."""
@@ -76,7 +75,7 @@ class ChipPainter:
         shape.addRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
         painter.fillPath(shape, QColor(self.theme.selection if chip.selected else self.fill))
         painter.save()
-        painter.setClipPath(shape)
+        painter.setClipPath(shape, Qt.ClipOperation.IntersectClip)
         self._paint_bar(painter, rect, chip)
         self._paint_text(painter, rect, chip)
         self._paint_number(painter, rect, chip)
@@ -85,9 +84,6 @@ class ChipPainter:
         painter.restore()
         painter.setPen(self._outline(chip))
         painter.drawPath(shape)
-        if chip.focused and chip.selected:
-            painter.setPen(QPen(QColor(self.theme.accent), 1))
-            painter.drawRoundedRect(QRectF(rect).adjusted(-2.0, -2.0, 2.0, 2.0), RADIUS + 2, RADIUS + 2)
 
     def _outline(self, chip: ChipState) -> QPen:
         theme = self.theme

@@ -1,8 +1,9 @@
-"""A chip of the token strip in words, for the hover and the screen reader."""
+"""The token strip in words, for its legend, the hover and the screen reader."""
 
 from __future__ import annotations
 
 from core.analysis.summaries import Outcome
+from widgets.palette import Theme
 
 _OUTCOME_WORDS = {
     Outcome.PREFILL: "from prefill, always full depth",
@@ -18,3 +19,10 @@ def outcome_words(outcome: Outcome, refused: int, note: str = "") -> str:
     ended = ": ".join(filter(None, [_OUTCOME_WORDS[outcome], note]))
     exits = f"{refused} proposed exit{'' if refused == 1 else 's'} refused" if refused else ""
     return " · ".join(filter(None, [ended, exits]))
+
+
+def legend_html(theme: Theme, audited: bool, trees: bool) -> str:
+    """The strip's legend; only an audit can tell wrong exits, and only a tree's pass emits several tokens."""
+    wrong = f' · <span style="color:{theme.wrong}">≠</span> wrong exit' if audited else ""
+    joined = " · ⎵ one pass" if trees else ""
+    return f"bar = exit layer · ▪ full depth · ⊘ proposed, refused{wrong} · ◦ prefill{joined}"

@@ -28,12 +28,13 @@ class TokenFlow:
     def rows(self) -> int:
         return len(self._starts)
 
-    def set_available(self, width: int) -> None:
-        """Break all boxes anew into rows of this width."""
-        if width == self._available:
-            return
+    def set_available(self, width: int) -> bool:
+        """Break all boxes anew into rows of this width; whether it is another one."""
+        if max(1, width) == self._available:
+            return False
         self._available = max(1, width)
         self.replace(0, self._widths)
+        return True
 
     def replace(self, first: int, widths: Sequence[int]) -> None:
         """Put boxes of these widths in the place of all boxes from `first` on."""

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from typing import cast
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QRegion, QResizeEvent
+from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from core.analysis.summaries import Outcome, TokenChips
 from core.trace.events import IntArray
-from widgets.chip_painter import ChipPainter, ChipState
-from widgets.chip_words import outcome_words
+from widgets.chip_moves import moved
+from widgets.chip_painter import RADIUS, ChipPainter, ChipState
+from widgets.chip_words import legend_html, outcome_words
+from widgets.kept_picture import KeptPicture
 from widgets.painting import painting
 from widgets.palette import DARK, Theme
 from widgets.pass_brackets import paint_brackets, pass_words
@@ -24,6 +26,10 @@ MARGIN = 3
 GAP = 5
 ROW_GAP = 7
 IN_FLIGHT_TEXT = "…"
+EVERYWHERE = QRect(0, 0, 1 << 20, 1 << 20)
+"""More than the viewport: what is painted may have been larger, and may be scrolled into sight before the next time."""
+FEW = 64
+"""Chips that are looked for one by one, to paint them again."""
 
 
 class TokenStrip(QAbstractScrollArea):
@@ -48,13 +54,13 @@ class TokenStrip(QAbstractScrollArea):
         self._hovered: int | None = None
         self._highlight: frozenset[int] = frozenset()
         self._notes: Callable[[int], str] | None = None
-        self._chip = ChipPainter(self.font(), DARK)
+        self._chip, self._picture = ChipPainter(self.font(), DARK), KeptPicture(DARK.surface)
         self._flow = TokenFlow(GAP)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setMouseTracking(True)
-        self.viewport().setAutoFillBackground(False)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setAccessibleName("Tokens")
         self._describe()
 
@@ -62,10 +68,8 @@ class TokenStrip(QAbstractScrollArea):
 
     @staticmethod
     def legend_html(theme: Theme, audited: bool = False, trees: bool = False) -> str:
-        """The panel's subtitle; only an audit can tell wrong exits, and only a tree's pass emits several tokens."""
-        wrong = f' · <span style="color:{theme.wrong}">≠</span> wrong exit' if audited else ""
-        joined = " · ⎵ one pass" if trees else ""
-        return f"bar = exit layer · ▪ full depth · ⊘ proposed, refused{wrong} · ◦ prefill{joined}"
+        """The panel's subtitle."""
+        return legend_html(theme, audited, trees)
 
     def set_notes(self, notes: Callable[[int], str]) -> None:
         """Ask this which two tokens a wrong exit of a 0-based token was about, for the hover and the screen reader."""
@@ -81,6 +85,7 @@ class TokenStrip(QAbstractScrollArea):
             raise ValueError(f"chips start at token {chips.first}, but only {len(self._texts)} are there")
         first, chosen = chips.first, self._selection.token
         is_new = chosen is not None and len(self._flow) <= chosen < first + len(chips.texts)
+        joined = self._is_joined(first)
         self._texts[first:] = chips.texts
         self._exit_layers[first:] = chips.exit_layers.tolist()
         self._outcomes[first:] = chips.outcomes.tolist()
@@ -89,7 +94,7 @@ class TokenStrip(QAbstractScrollArea):
         self._passes[first:] = own if chips.passes is None else chips.passes.tolist()
         other_depth = chips.depth != self._depth
         self._depth = max(1, chips.depth)
-        self._place(0 if other_depth else first)
+        self._place(0 if other_depth else first, joined or self._is_joined(first))
         if is_new and chosen is not None:
             self._bring_into_sight(chosen)  # it had been chosen before it was there
 
@@ -110,18 +115,17 @@ class TokenStrip(QAbstractScrollArea):
         self._describe()
         if selection.token is not None and selection.token < len(self._flow):
             self._bring_into_sight(selection.token)
-        if before is None or selection.token is None:
-            self.viewport().update()  # the focus ring lies around the chip or around everything
-        else:
-            self._repaint(before, selection.token)
+        self._repaint(before, selection.token)
+        self.viewport().update()  # the focus ring may lie around everything
 
     def set_highlight(self, tokens: IntArray) -> None:
         """Mark the chips of these 0-based tokens, and no others."""
-        self._highlight = frozenset(tokens.tolist())
-        self.viewport().update()
+        before, self._highlight = self._highlight, frozenset(tokens.tolist())
+        changed = before ^ self._highlight
+        self._repaint(*changed) if len(changed) < FEW else self._spoil(EVERYWHERE)
 
     def apply_theme(self, theme: Theme) -> None:
-        self._chip = ChipPainter(self.font(), theme)
+        self._chip, self._picture = ChipPainter(self.font(), theme), KeptPicture(theme.surface)
         self._place(0)
 
     def clear(self) -> None:
@@ -137,13 +141,9 @@ class TokenStrip(QAbstractScrollArea):
             return f"token {token + 1} · in flight · {self._in_flight or 0} of {self._depth} layers run"
         outcome = Outcome(self._outcomes[token])
         told = self._notes(token) if self._notes and outcome is Outcome.WRONG_EXIT else ""
-        parts = [
-            f"token {token + 1} ‘{self._texts[token]}’",
-            f"exit layer {self._exit_layers[token]} of {self._depth}",
-            outcome_words(outcome, self._refusals[token], told),
-            pass_words(self._passes, token),
-        ]
-        return " · ".join(filter(None, parts))
+        ended = outcome_words(outcome, self._refusals[token], told)
+        named = f"token {token + 1} ‘{self._texts[token]}’ · exit layer {self._exit_layers[token]} of {self._depth}"
+        return " · ".join(filter(None, [named, ended, pass_words(self._passes, token)]))
 
     # ---- geometry -------------------------------------------------------------------------------------------------
 
@@ -167,30 +167,38 @@ class TokenStrip(QAbstractScrollArea):
     def _row_at(self, y: int) -> int:
         return (y + self.verticalScrollBar().value() - MARGIN) // self._row_height()
 
-    def _place(self, first: int) -> None:
+    def _place(self, first: int, joined: bool = False) -> None:
         follow = self._at_tail()
         widths = [self._chip.width(text, self._depth) for text in self._texts[first:]]
         if self._in_flight is not None:
             widths.append(self._chip.width(IN_FLIGHT_TEXT, self._depth))
         self._flow.replace(first, widths)
         self._update_scroll_bar(follow)
-        # From the token before on: its pass may go on now, and its bracket with it.
-        self._repaint_from(min(max(first - 1, 0), len(self._flow) - 1))
+        self._repaint_after(first - 1, joined)
 
-    def _repaint_from(self, box: int) -> None:
-        """Paint a chip and all after it again, everything where there is none: those before it have not moved."""
-        area = self.viewport().rect()
+    def _is_joined(self, token: int) -> bool:
+        """Whether the token before comes from the same pass, so that its bracket reaches to this one."""
+        return 0 < token < len(self._passes) and self._passes[token - 1] == self._passes[token]
+
+    def _repaint_after(self, box: int, joined: bool) -> None:
+        """Paint the chips after this one again, all where there is none; with it where its bracket reaches to them."""
+        area = QRect(EVERYWHERE)
         if box >= 0:
-            chip = self._rect(box).adjusted(-MARGIN, -MARGIN, 0, MARGIN)
-            self.viewport().update(chip.x(), chip.y(), area.width(), chip.height())
-            area.setTop(max(0, chip.bottom() + 1))
-        self.viewport().update(area)
+            chip = self._rect(box)
+            left = chip.left() - MARGIN if joined else chip.right() + 1
+            self._spoil(QRect(left, chip.top() - MARGIN, area.width(), chip.height() + 2 * MARGIN))
+            area.setTop(max(0, chip.bottom() + MARGIN + 1))
+        self._spoil(area)
 
     def _repaint(self, *boxes: int | None) -> None:
         """Paint these chips again, their focus rings included, and no others."""
         for box in boxes:
             if box is not None and box < len(self._flow):
-                self.viewport().update(self._rect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
+                self._spoil(self._rect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
+
+    def _spoil(self, area: QRect) -> None:
+        self._picture.spoil(area)
+        self.viewport().update(area)
 
     def _at_tail(self) -> bool:
         bar = self.verticalScrollBar()
@@ -217,7 +225,9 @@ class TokenStrip(QAbstractScrollArea):
         seen = QRect(QPoint(), event.oldSize())
         keeps = chosen is not None and chosen < len(self._flow) and seen.intersects(self._rect(chosen))
         top_boxes = self._flow.boxes_in(top_row)
-        self._flow.set_available(self.viewport().width() - 2 * MARGIN)
+        # As if the bar were there: rows shall not be broken anew, and all be painted, when it comes.
+        if self._flow.set_available(self.width() - self.verticalScrollBar().sizeHint().width() - 2 * MARGIN):
+            self._spoil(EVERYWHERE)
         self._update_scroll_bar(follow)
         if not follow and top_boxes:
             self.verticalScrollBar().setValue(self._flow.row_of(top_boxes[0]) * self._row_height())
@@ -232,38 +242,50 @@ class TokenStrip(QAbstractScrollArea):
 
     # ---- painting -------------------------------------------------------------------------------------------------
 
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        self._picture.scroll(dy)
+        self.viewport().update()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         with painting(self.viewport()) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            exposed = event.rect()
-            for row in range(max(0, self._row_at(exposed.top())), self._row_at(exposed.bottom()) + 1):
-                self._paint_row(painter, row, event.region())
-            self._paint_ring(painter)
+            self._picture.show(painter, self.viewport().size(), self._paint)
+            if self.hasFocus():
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                self._paint_ring(painter)
 
-    def _paint_row(self, painter: QPainter, row: int, exposed: QRegion) -> None:
+    def _paint(self, painter: QPainter, part: QRect) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for row in range(max(0, self._row_at(part.top())), self._row_at(part.bottom()) + 1):
+            self._paint_row(painter, row, part)
+
+    def _paint_row(self, painter: QPainter, row: int, part: QRect) -> None:
         for box in self._flow.boxes_in(row):
             rect = self._rect(box)
-            if exposed.intersects(rect.adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN)):
+            if part.intersects(rect):
                 self._chip.paint(painter, rect, self._state(box))
         paint_brackets(painter, self._passes, self._flow.boxes_in(row), self._rect, self._chip.theme)
 
     def _paint_ring(self, painter: QPainter) -> None:
-        if self.hasFocus() and self._selection.token is None:
-            painter.setPen(QPen(QColor(self._chip.theme.accent), 1))
-            painter.drawRoundedRect(self.viewport().rect().adjusted(0, 0, -1, -1), 5, 5)
+        """The focus ring, around the selected chip or around everything."""
+        token = self._selection.token
+        painter.setPen(QPen(QColor(self._chip.theme.accent), 1))
+        if token is None:
+            painter.drawRoundedRect(self.viewport().rect().adjusted(0, 0, -1, -1), RADIUS, RADIUS)
+        elif token < len(self._flow):
+            painter.drawRoundedRect(self._rect(token).toRectF().adjusted(-2, -2, 2, 2), RADIUS + 2, RADIUS + 2)
 
     def _state(self, box: int) -> ChipState:
-        chosen, hovered, focused = box == self._selection.token, box == self._hovered, self.hasFocus()
+        chosen, hovered = box == self._selection.token, box == self._hovered
         if box >= len(self._texts):
             run = self._in_flight or 0
             accent = QColor(self._chip.theme.accent)
             share = run / self._depth
-            return ChipState(IN_FLIGHT_TEXT, str(run), share, accent, None, chosen, hovered, focused, in_flight=True)
+            return ChipState(IN_FLIGHT_TEXT, str(run), share, accent, None, chosen, hovered, in_flight=True)
         exit_layer, outcome = self._exit_layers[box], Outcome(self._outcomes[box])
         mark = Outcome.REFUSED if self._refusals[box] and outcome is not Outcome.WRONG_EXIT else outcome
         colour = self._chip.colour(exit_layer, self._depth)
         text, share, lit = self._texts[box], exit_layer / self._depth, box in self._highlight
-        return ChipState(text, str(exit_layer), share, colour, mark, chosen, hovered, focused, highlighted=lit)
+        return ChipState(text, str(exit_layer), share, colour, mark, chosen, hovered, highlighted=lit)
 
     def _describe(self) -> None:
         token = self._selection.token
@@ -274,30 +296,14 @@ class TokenStrip(QAbstractScrollArea):
     # ---- keyboard and mouse ---------------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        target = self._target(Qt.Key(event.key())) if not event.modifiers() & _OTHER_MODIFIERS else None
+        page = max(1, self.viewport().height() // self._row_height() - 1)
+        plain = not event.modifiers() & _OTHER_MODIFIERS
+        target = moved(self._flow, self._selection.token, Qt.Key(event.key()), page) if plain else None
         if target is None:
             # Not to the scroll area: it would scroll, and the selection keys must mean one thing only.
             event.ignore()
             return
         self.selected.emit(Selection(target))
-
-    def _target(self, key: Qt.Key) -> int | None:
-        last = len(self._flow) - 1
-        if last < 0 or key not in _MOVES:
-            return None
-        now = self._selection.token
-        if now is None or now > last:
-            return 0 if key is Qt.Key.Key_Home else last
-        rows = max(1, self.viewport().height() // self._row_height() - 1)
-        along = {Qt.Key.Key_Left: now - 1, Qt.Key.Key_Right: now + 1, Qt.Key.Key_Home: 0, Qt.Key.Key_End: last}
-        if key in along:
-            return min(max(along[key], 0), last)
-        down = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -rows, Qt.Key.Key_PageDown: rows}[key]
-        row = min(max(self._flow.row_of(now) + down, 0), self._flow.rows - 1)
-        return now if row == self._flow.row_of(now) else self._flow.nearest(self._middle_of(now), row)
-
-    def _middle_of(self, box: int) -> int:
-        return self._flow.x_of(box) + self._flow.width_of(box) // 2
 
     def _box_under(self, point: QPoint) -> int | None:
         box = self._flow.box_at(point.x() - MARGIN, self._row_at(point.y()))
@@ -337,9 +343,6 @@ class TokenStrip(QAbstractScrollArea):
         QToolTip.showText(event.globalPos(), text, self.viewport(), self._rect(box))
 
 
-_MOVES = frozenset(
-    Qt.Key[f"Key_{name}"] for name in ("Left", "Right", "Up", "Down", "Home", "End", "PageUp", "PageDown")
-)
 _OTHER_MODIFIERS = (
     Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QImage, QRegion
 from pytestqt.qtbot import QtBot
 
 from core.analysis.summaries import (
@@ -49,6 +49,20 @@ def pixel(view: PlotView, x: float, y: float) -> QPoint:
 def colour_at(view: PlotView, x: float, y: float) -> str:
     """The painted colour at data coordinates, as `#rrggbb`."""
     return painted(view).pixelColor(view.canvas.pos() + pixel(view, x, y)).name()
+
+
+def alike(first: QImage, second: QImage) -> bool:
+    """Whether no colour differs by more than what smoothing rounds at the edge of what is painted."""
+    a, b = (np.frombuffer(image.constBits(), np.uint8).astype(int) for image in (first, second))
+    return first.size() == second.size() and int(np.abs(a - b).max()) <= 2
+
+
+def part(view: PlotView, room: QRect) -> QImage:
+    """This part of the canvas, painted by itself into a picture of the whole, as Qt does where little has changed."""
+    viewport = view.canvas.viewport()
+    whole = QImage(viewport.size(), QImage.Format.Format_RGB32)
+    viewport.render(whole, room.topLeft(), QRegion(room))
+    return whole.copy(room)
 
 
 def exits(*layers: int) -> ExitSeries:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PySide6.QtCore import QRect, QRectF
-from PySide6.QtGui import QImage, QRegion
 from pytestqt.qtbot import QtBot
 
 from core.analysis.summaries import ExitSeries, Outcome, running_mean
-from tests.widgets.plots import DEPTH, pixel, shown
+from tests.widgets.plots import DEPTH, alike, part, pixel, shown
 from widgets.exit_chart import ExitChart
 
 
@@ -33,20 +32,6 @@ def canvas(chart: ExitChart) -> QRect:
     """All of the canvas, laid out."""
     chart.grab()
     return chart.canvas.viewport().rect()
-
-
-def alike(first: QImage, second: QImage) -> bool:
-    """Whether no colour differs by more than what smoothing rounds at the edge of what is painted."""
-    a, b = (np.frombuffer(image.constBits(), np.uint8).astype(int) for image in (first, second))
-    return first.size() == second.size() and int(np.abs(a - b).max()) <= 2
-
-
-def part(chart: ExitChart, room: QRect) -> QImage:
-    """This part of the canvas, painted by itself into a picture of the whole, as Qt does where little has changed."""
-    viewport = chart.canvas.viewport()
-    whole = QImage(viewport.size(), QImage.Format.Format_RGB32)
-    viewport.render(whole, room.topLeft(), QRegion(room))
-    return whole.copy(room)
 
 
 @pytest.mark.parametrize(("count", "zoomed_out"), [(1, False), (30, False), (100, False), (3000, False), (3000, True)])
