@@ -7,10 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from core.analysis.summaries import ExitSeries, Outcome
 from widgets.palette import Theme, exit_colours
+from widgets.pixel_image import PixelImage, argb, rgb
 from widgets.plot_items import PixelItem, Pixels, draw_refusals, draw_unequals, points
 from widgets.theme import mixed
 
@@ -18,7 +19,7 @@ _CAP = 2
 """Pixels of a bar's end."""
 
 
-class Bars(PixelItem):
+class Bars(PixelImage):
     """The bars as one image of whole pixels, made for the visible part only.
 
     Where a pixel column holds several tokens it shows their mean, so that zooming out drops none.
@@ -29,64 +30,54 @@ class Bars(PixelItem):
         self._layers = np.zeros(0, np.int64)
         self._depth = 1
         self._colours = self._caps = np.zeros(2, np.uint32)
-        self._cells = np.zeros((0, 0), np.uint32)
-        self._made: tuple[Pixels, QImage] | None = None
-        """The newest image and what it was made for: a selection that moves over the bars does not change them."""
         self._line = QColor()
         self._theme: Theme | None = None
 
     def set_series(self, series: ExitSeries, first: int) -> None:
         """Tokens before the 0-based `first` are as they were."""
-        self._layers, self._made = series.exit_layers, None
+        self._layers = series.exit_layers
         if series.depth != self._depth and self._theme is not None:
             self._depth, first = series.depth, 0
             self._make_colours(self._theme)
-        self.update_from(first)
+        self.spoil(first)
 
     def apply_theme(self, theme: Theme) -> None:
-        self._theme, self._made = theme, None
+        self._theme = theme
         self._line = QColor(theme.muted)
         self._make_colours(theme)
-        self.update()
+        self.spoil(0)
 
     def _make_colours(self, theme: Theme) -> None:
-        rgb = exit_colours(np.arange(self._depth + 1), self._depth)
-        ground, ink = (_rgb(QColor(c)) for c in (theme.surface, theme.text))
+        layers = exit_colours(np.arange(self._depth + 1), self._depth)
+        ground, ink = rgb(theme.surface), rgb(theme.text)
         dark = theme.name == "dark"
         # Bodies step back so that the ends speak; on white the ends are darkened, for yellow would be lost there.
-        self._colours = _argb(rgb + (ground - rgb) * (0.3 if dark else 0.12))
-        self._caps = _argb(rgb if dark else rgb + (ink - rgb) * 0.45)
+        self._colours = argb(layers + (ground - layers) * (0.3 if dark else 0.12))
+        self._caps = argb(layers if dark else layers + (ink - layers) * 0.45)
 
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
         if len(self._layers):
-            if self._made is None or self._made[0] != pixels:
-                self._made = pixels, self.image(pixels)
-            painter.drawImage(pixels.area.topLeft(), self._made[1])
+            self.draw_image(painter, pixels)
         y = float(np.round(pixels.y(self._depth))) + 0.5
         pen = QPen(self._line, 1)
         pen.setDashPattern([4, 4])
         painter.setPen(pen)
         painter.drawLine(QLineF(pixels.area.left(), y - 1, pixels.area.right(), y - 1))
 
-    def image(self, pixels: Pixels) -> QImage:
-        """The visible bars; transparent elsewhere."""
-        width, height = (round(v * pixels.ratio) for v in (pixels.area.width(), pixels.area.height()))
-        means, inside = self._columns(width, pixels)
+    def renew(self, cells: NDArray[np.uint32], left: int, pixels: Pixels) -> None:
+        height, width = cells.shape
+        means, inside = self._columns(left, left + width, pixels)
         level = np.clip(np.round(means), 0, self._depth).astype(int)
         tops = np.round((pixels.y(means) - pixels.area.top()) * pixels.ratio).astype(int)
         tops = np.where(inside, tops, height)
-        cells = np.where(np.arange(height)[:, None] >= tops, self._colours[level], np.uint32(0))
+        cells[:] = np.where(np.arange(height)[:, None] >= tops, self._colours[level], np.uint32(0))
         for row in range(math.ceil(_CAP * pixels.ratio)):  # a few thin rows: cheaper than asking every pixel
             at = np.flatnonzero((tops + row >= 0) & (tops + row < height))
             cells[tops[at] + row, at] = self._caps[level[at]]
-        self._cells = np.ascontiguousarray(cells, np.uint32)  # the image reads from this memory
-        image = QImage(self._cells.data, width, height, 4 * width, QImage.Format.Format_ARGB32_Premultiplied)
-        image.setDevicePixelRatio(pixels.ratio)
-        return image
 
-    def _columns(self, width: int, pixels: Pixels) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """For each pixel column the mean exit layer there, and whether it belongs to a bar and not to a gap."""
-        edges = pixels.area.left() + np.arange(width + 1) / pixels.ratio
+    def _columns(self, left: int, right: int, pixels: Pixels) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """For each of these pixel columns the mean exit layer there, and whether it is part of a bar, not of a gap."""
+        edges = pixels.area.left() + np.arange(left, right + 1) / pixels.ratio
         place = (edges - pixels.x_zero) / pixels.x_scale - 0.5
         token = np.floor(place + 1e-6).astype(int)
         count = len(self._layers)
@@ -97,7 +88,7 @@ class Bars(PixelItem):
         totals = np.concatenate([[0.0], np.cumsum(self._layers[start : int(last[-1])], dtype=float)])
         means = (totals[last - start] - totals[first - start]) / np.maximum(sizes, 1)
         gap = _gap(pixels.x_scale) * pixels.ratio
-        later = np.minimum(np.arange(width) + round(gap), width)
+        later = np.minimum(np.arange(right - left) + round(gap), right - left)
         inside = (sizes > 0) & (token[:-1] >= 0) & ((gap == 0) | (token[later] == token[:-1]))
         return means, inside
 
@@ -105,15 +96,6 @@ class Bars(PixelItem):
 def _gap(token_width: float) -> int:
     """Pixels between bars of this width."""
     return 0 if token_width < 3.3 else 1 if token_width < 14 else 2
-
-
-def _rgb(colour: QColor) -> NDArray[np.int64]:
-    return np.array([colour.red(), colour.green(), colour.blue()], np.int64)
-
-
-def _argb(rgb: NDArray[np.generic]) -> NDArray[np.uint32]:
-    red, green, blue = np.asarray(rgb).astype(np.uint32).T
-    return np.asarray(np.uint32(0xFF000000) | red << np.uint32(16) | green << np.uint32(8) | blue, np.uint32)
 
 
 class MeanLine(PixelItem):

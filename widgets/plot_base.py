@@ -20,9 +20,10 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from widgets.painting import painting
 from widgets.palette import DARK, Theme
-from widgets.plot_items import PixelItem, TextAxis, Ticks
+from widgets.plot_items import PixelItem, Ticks
 from widgets.quiet_label import QuietLabel
 from widgets.selection import Selection
+from widgets.text_axis import TextAxis
 from widgets.theme import RADIUS, SMALL, mixed
 
 _RING = 2
@@ -157,9 +158,9 @@ class PlotView(QWidget):
 
     def set_y_range(self, low: float, high: float, top_room: float = 0.0) -> None:
         """Show `low`…`high`, leaving `top_room` pixels above for marks whatever the plot's height."""
-        self._y_bounds = (low, high)
-        self._top_room = top_room
-        self._fit()
+        if (low, high, top_room) != (*self._y_bounds, self._top_room):
+            self._y_bounds, self._top_room = (low, high), top_room
+            self._fit()
 
     # What Qt calls.
 

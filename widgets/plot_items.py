@@ -1,4 +1,4 @@
-"""What every plot is drawn with: a light axis, items painted in whole pixels, the selection cursor, and marks.
+"""What every plot is drawn with: ticks, items painted in whole pixels, the selection cursor, and marks.
 
 The plots show one bar or cell a token, so edges that fall between pixels would shimmer as the plot scrolls. A
 `PixelItem` therefore knows where its data land in pixels and rounds them; its cost is bounded by the pixels shown,
@@ -14,7 +14,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import ArrayLike, NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from widgets.painting import guarded
@@ -41,69 +41,6 @@ def whole_ticks(spacing: float, always: Iterable[int] = ()) -> Ticks:
         return [(value, f"{value}") for value in sorted(chosen)]
 
     return ticks
-
-
-class TextAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
-    """Numbers without a line or tick strokes, and the axis' caption written level at its end.
-
-    A level caption reads faster than one on its side and leaves the plot that much wider.
-    """
-
-    def __init__(self, orientation: str, caption: str, ticks: Ticks) -> None:
-        super().__init__(orientation)
-        self.caption = caption
-        self._ticks = ticks
-        self._font = QFont()
-        self._colour = QColor()
-
-    def set_ticks(self, ticks: Ticks) -> None:
-        self._ticks = ticks
-        self.update()
-
-    def apply_theme(self, theme: Theme, font: QFont) -> None:
-        """Take over colours and font; the font decides the room that the axis takes."""
-        self._font = font
-        self._colour = QColor(theme.muted)
-        metrics = QFontMetricsF(font)
-        if self.orientation != "bottom":
-            widest = "token" if self.orientation == "left" else self.caption
-            self.setWidth(round(metrics.horizontalAdvance(widest)) + 12)
-        else:
-            self.setHeight(round(metrics.height()) + 4)
-        self.update()
-
-    def boundingRect(self) -> QRectF:
-        return QRectF(super().boundingRect()).adjusted(-80 if self.orientation == "bottom" else 0, 0, 0, 0)
-
-    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        with guarded(painter):
-            painter.setFont(self._font)
-            painter.setPen(self._colour)
-            self._paint_bottom(painter) if self.orientation == "bottom" else self._paint_side(painter)
-
-    def _paint_side(self, painter: QPainter) -> None:
-        (low, high), size = self.range, self.size()
-        height, left = QFontMetricsF(self._font).height(), self.orientation == "left"
-        room = QRectF(0 if left else 6, 0, size.width() - 6, height)
-        towards = Qt.AlignmentFlag.AlignRight if left else Qt.AlignmentFlag.AlignLeft
-        aligned = towards | Qt.AlignmentFlag.AlignVCenter
-        for value, text in self._ticks(low, high, size.height()):
-            y = (high - value) / (high - low) * size.height()
-            # The caption has the top to itself; a number half outside of the plot would be cut off.
-            if (height * 1.3 if self.caption else height * 0.4) <= y <= size.height() - height * 0.3:
-                painter.drawText(room.translated(0, y - height / 2), aligned, text)
-        painter.drawText(room, aligned, self.caption)
-
-    def _paint_bottom(self, painter: QPainter) -> None:
-        (low, high), size = self.range, self.size()
-        metrics = QFontMetricsF(self._font)
-        baseline = metrics.ascent() + 3
-        for value, text in self._ticks(low, high, size.width()):
-            x = (value - low) / (high - low) * size.width()
-            width = metrics.horizontalAdvance(text)
-            painter.drawText(QPointF(min(max(x - width / 2, 0), size.width() - width + 6), baseline), text)
-        # Under the other axis, where nothing else can be.
-        painter.drawText(QPointF(-6 - metrics.horizontalAdvance(self.caption), baseline), self.caption)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +98,12 @@ class PixelItem(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
         self.exposed = QRectF()
         """What `draw` is to paint, in pixels; the rest is as it was."""
 
-    def boundingRect(self) -> QRectF:
+    def view_area(self) -> QRectF:
+        """What the view shows, in data coordinates."""
         return QRectF(self.viewRect() or QRectF())
+
+    def boundingRect(self) -> QRectF:
+        return self.view_area()
 
     def viewRangeChanged(self) -> None:
         super().viewRangeChanged()
@@ -175,7 +116,7 @@ class PixelItem(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         with guarded(painter):
             to_pixels = painter.worldTransform()
-            area = to_pixels.mapRect(self.boundingRect())
+            area = to_pixels.mapRect(self.view_area())
             if area.width() < 1 or area.height() < 1:
                 return
             ratio = painter.device().devicePixelRatioF()
@@ -186,12 +127,17 @@ class PixelItem(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
 
     def update_from(self, token: int) -> None:
         """Paint the 0-based tokens from this one on again, and the one before, from which a line may lead here."""
-        view, wide = self.viewRect(), self.pixelWidth()
-        if token == 0 or view is None or not wide:
+        view, wide = self.view_area(), self._pixel()
+        if token == 0 or not wide:
             self.update()
             return
         left = token - 0.5 - _REACH * wide
         self.update(QRectF(left, view.top(), max(view.right() - left, 0), view.height()))
+
+    def _pixel(self) -> float:
+        """Width of a logical pixel in data coordinates; 0 before there is a view. pyqtgraph's own takes long."""
+        view = self.getViewBox()
+        return float(self.view_area().width() / view.width()) if view is not None and view.width() > 0 else 0.0
 
     # Subclasses say these two. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
 
@@ -212,23 +158,22 @@ class Cursor(PixelItem):
         self._widths = widths
         self._colour = QColor()
         self._at: tuple[float | None, float | None] = (None, None)
+        self.hide()
 
     def place(self, x: float | None, y: float | None = None) -> None:
         """Mark the column at `x`, with the cell at `y` in it; None marks nothing."""
         if (x, y) != self._at:
-            before, self._at = self._at, (x, y)
-            self._repaint(before[0], x)
+            self.prepareGeometryChange()
+            self._at = (x, y)
+            self.setVisible(x is not None)
 
-    def _repaint(self, *columns: float | None) -> None:
-        """Paint these columns of the plot again and no others: the cursor moves often, and what it lies on is dear."""
-        view, wide = self.viewRect(), self.pixelWidth()
-        if view is None or not wide:
-            self.update()
-            return
-        margin = (max(self._widths) + 3) * wide
-        for x in columns:
-            if x is not None:
-                self.update(QRectF(x - 0.5 - margin, view.top(), 1 + 2 * margin, view.height()))
+    def boundingRect(self) -> QRectF:
+        """The marked column and no more: the cursor moves often, and what it lies on is dear to paint."""
+        x, view = self._at[0], self.view_area()
+        if x is None:
+            return QRectF()
+        margin = (max(self._widths) + 3) * self._pixel()
+        return QRectF(x - 0.5 - margin, view.top(), 1 + 2 * margin, view.height())
 
     def apply_theme(self, theme: Theme) -> None:
         self._colour = QColor(theme.selection if self._filled else getattr(theme, self._role))

@@ -6,19 +6,17 @@ import html
 from collections.abc import Callable
 
 import numpy as np
-import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from core.analysis.summaries import CellState, SchedulerMap
 from core.trace.growing import Growing
 from widgets.palette import Theme
 from widgets.plot_items import whole_ticks
+from widgets.scheduler_cells import Cells, offline_colour, online_colour
 from widgets.scheduler_marks import CellMarks
 from widgets.selection import Selection
-from widgets.theme import mixed
 from widgets.token_plot import TokenPlot
 
 NO_TOKENS = "The layers that the scheduler watches for each token appear here."
@@ -48,11 +46,8 @@ class SchedulerMapView(TokenPlot):
         """`tallies` of each token and all before it: the lowest of the layers, and sums of the rest."""
         self._notes: Callable[[int], str] | None = None
         self._sources: Sources | None = None
-        self._tints = np.zeros((2, _KINDS, 4), np.uint8)
-        self._pixels = np.zeros((2, 0, 4), np.uint8)
-        self.image = pg.ImageItem(axisOrder="row-major")
-        self.marks = CellMarks()
-        for depth, item in enumerate((self.image, self.marks)):
+        self.cells, self.marks = Cells(), CellMarks()
+        for depth, item in enumerate((self.cells, self.marks)):
             self.add(item, depth)
         self.apply_theme(self.theme)
         self.clear()
@@ -87,11 +82,10 @@ class SchedulerMapView(TokenPlot):
         self._rows.replace(first, data.states)
         self._tally(first)
         count = len(self._rows)
-        self._reserve(count)
-        self._paint_from(first)
         self.set_message(NO_TOKENS if count == 0 else None)
         self.set_y_range(self._lowest() - 0.5, depth + 0.5, _TOP_ROOM)
-        self.marks.set_states(self._states)
+        for item in (self.cells, self.marks):
+            item.set_states(self._states, first)
         self.set_count(count)
         self.show_selection()
         if count:
@@ -109,11 +103,6 @@ class SchedulerMapView(TokenPlot):
     def clear(self) -> None:
         """Show no tokens."""
         self.set_map(SchedulerMap(0, np.zeros((0, self._states.shape[1]), np.uint8)))
-
-    def apply_theme(self, theme: Theme) -> None:
-        super().apply_theme(theme)
-        self._tints = tints(theme)
-        self._paint_from(0)
 
     def readout(self, x: float, y: float) -> str | None:
         place = self._cell_at(x, y)
@@ -165,65 +154,6 @@ class SchedulerMapView(TokenPlot):
         seen = np.flatnonzero(self._states[token] & (_EXITED | _EVALUATED))
         return int(seen[-1]) + 1 if len(seen) else 0
 
-    def _reserve(self, count: int) -> None:
-        """Make room for so many tokens. It grows by doubling, so that a token costs the same however many there are."""
-        room, depth = self._pixels.shape[1], self._states.shape[1]
-        if count > room or len(self._pixels) != 2 * depth:
-            room = max(1 << (count - 1).bit_length(), 64) if count else 64
-            self._pixels = np.zeros((2 * depth, room, 4), np.uint8)
-            self._paint_from(0)
-            self.image.setImage(self._pixels, autoLevels=False)
-            self.image.setRect(QRectF(0.5, 0.5, room, depth))
-
-    def _paint_from(self, first: int) -> None:
-        """Renew the image's columns from token `first` on; the rest is kept."""
-        count = len(self._states)
-        kinds = cell_kinds(self._states[first:])
-        for half in (0, 1):
-            self._pixels[half::2, first:count] = self._tints[half][kinds].transpose(1, 0, 2)
-        if count < self.count:  # a new run, or one stepped back
-            self._pixels[:, count:] = 0
-        self.image.updateImage()
-
-
-_KINDS = 9
-"""Nothing, then offline, online and both; not evaluated in 1…3, evaluated in 5…7; 8 is evaluated without a set."""
-
-
-def cell_kinds(states: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Which tint each cell takes. Shape [n, L]."""
-    evaluated = (states & _EVALUATED) > 0
-    watched = states & _WATCHED
-    kinds = np.where(evaluated, watched + np.uint8(4), watched)
-    return np.where(evaluated & (watched == 0), 8, kinds).astype(np.uint8)
-
-
-def tints(theme: Theme) -> NDArray[np.uint8]:
-    """RGBA of a cell's lower and upper half, by kind. Shape [2, 9, 4]."""
-    offline, online = offline_colour(theme), online_colour(theme)
-    table = np.zeros((2, _KINDS, 4), np.uint8)
-    for flag, upper, lower in ((1, offline, offline), (2, online, online), (3, offline, online)):
-        for base, dim in ((0, _DIM), (4, 0.0)):
-            table[0, base + flag] = _rgba(mixed(lower, theme.surface, dim))
-            table[1, base + flag] = _rgba(mixed(upper, theme.surface, dim))
-    # Without T2 every layer is evaluated and belongs to neither set.
-    table[:, 8] = _rgba(mixed(theme.muted, theme.surface, 0.35))
-    return table
-
-
-_DIM = 0.66
-"""How far the tint of a layer that was not reached lies towards the ground."""
-
-
-def offline_colour(theme: Theme) -> str:
-    """The offline set: deep blue, the darker of the two."""
-    return mixed(theme.accent, theme.surface, 0.42 if theme.name == "dark" else 0.12)
-
-
-def online_colour(theme: Theme) -> str:
-    """The online set: pale green, the lighter of the two."""
-    return mixed(theme.right, theme.surface, 0.12) if theme.name == "dark" else mixed(theme.right, theme.surface, 0.48)
-
 
 def describe_state(state: CellState, layers_run: int, layer: int) -> str:
     """A cell in words."""
@@ -266,8 +196,3 @@ def summary(tally: NDArray[np.int64], count: int, depth: int) -> str:
         f"watched and {evaluated / count:.1f} evaluated a token; {refused} proposed exits refused"
         f"{f', {wrong} wrong exits' if wrong else ''}."
     )
-
-
-def _rgba(colour: str) -> tuple[int, int, int, int]:
-    made = QColor(colour)
-    return made.red(), made.green(), made.blue(), 255

@@ -25,9 +25,11 @@ class CellMarks(PixelItem):
         self._states = np.zeros((0, 1), np.uint8)
         self._colours: dict[str, QColor] = {}
 
-    def set_states(self, states: NDArray[np.uint8]) -> None:
+    def set_states(self, states: NDArray[np.uint8], first: int = 0) -> None:
+        """Tokens before the 0-based `first` are as they were, but for the line up the one that was in flight."""
+        was_last = max(len(self._states) - 1, 0)
         self._states = states
-        self.update()
+        self.update_from(min(first, was_last))
 
     def apply_theme(self, theme: Theme) -> None:
         self._colours = {
@@ -40,30 +42,31 @@ class CellMarks(PixelItem):
         self.update()
 
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
-        first, last = pixels.tokens(len(self._states))
-        shown = self._states[first:last]
-        if not len(shown):
+        if not len(self._states):
             return
         # Crowded marks lose their rims, which would hide the map.
         crowded = pixels.x_scale < 2
         colours = self._colours | ({"halo": QColor(Qt.GlobalColor.transparent)} if crowded else {})
         size = float(np.clip(min(pixels.x_scale, -pixels.y_scale) * 0.9, 2, 7))
+        self._draw_dots(painter, pixels, size, colours)
+        exposed = pixels.tokens(len(self._states), self.exposed)
+        refused = _places(self._states, exposed, _REFUSED, pixels)
+        draw_triangles(painter, points(*refused), size + (1 if crowded else 3), colours["refused"], colours["halo"])
+        wrong = _places(self._states, exposed, _WRONG, pixels)
+        draw_crosses(painter, points(*wrong), size + (0 if crowded else 1), colours["wrong"], colours["halo"])
+        self._draw_in_flight(painter, pixels)
+
+    def _draw_dots(self, painter: QPainter, pixels: Pixels, size: float, colours: dict[str, QColor]) -> None:
+        """All in view, exposed or not: Qt smooths rims that overlap by how many dots it is given."""
+        first, last = pixels.tokens(len(self._states))
+        shown = self._states[first:last]
         tokens, layers = np.nonzero(shown & _EXITED)
         full = layers == shown.shape[1] - 1
-        wrong = (shown[tokens, layers] & _WRONG) > 0
-
-        def places(t: NDArray[np.intp], layer: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            return np.floor(pixels.x(t + first + 1)) + 0.5, np.floor(pixels.y(layer + 1)) + 0.5
-
+        right = ~full & ((shown[tokens, layers] & _WRONG) == 0)
+        x, y = _centres(tokens + first, layers, pixels)
         square = max(size - 2, 2)
-        draw_dots(painter, points(*places(tokens[full], layers[full])), square, colours["full"], colours["halo"], True)
-        right = ~full & ~wrong
-        draw_dots(painter, points(*places(tokens[right], layers[right])), size, colours["exit"], colours["halo"])
-        refused = points(*places(*np.nonzero(shown & _REFUSED)))
-        draw_triangles(painter, refused, size + (1 if crowded else 3), colours["refused"], colours["halo"])
-        crosses = points(*places(tokens[wrong], layers[wrong]))
-        draw_crosses(painter, crosses, size + (0 if crowded else 1), colours["wrong"], colours["halo"])
-        self._draw_in_flight(painter, pixels)
+        draw_dots(painter, points(x[full], y[full]), square, colours["full"], colours["halo"], True)
+        draw_dots(painter, points(x[right], y[right]), size, colours["exit"], colours["halo"])
 
     def _draw_in_flight(self, painter: QPainter, pixels: Pixels) -> None:
         """A dotted line up the column of the token that has not left yet, from its last evaluated layer on."""
@@ -74,3 +77,18 @@ class CellMarks(PixelItem):
         y = float(pixels.y(reached[-1] + 1.5 if len(reached) else 0.5))
         painter.setPen(QPen(self._colours["exit"], 1, Qt.PenStyle.DotLine))
         painter.drawLine(QLineF(x, pixels.area.top(), x, y))
+
+
+def _places(
+    states: NDArray[np.uint8], tokens: tuple[int, int], flag: np.uint8, pixels: Pixels
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The middles of the cells with this flag, of tokens from the first up to the second."""
+    first, last = tokens
+    token, layer = np.nonzero(states[first:last] & flag)
+    return _centres(token + first, layer, pixels)
+
+
+def _centres(
+    tokens: NDArray[np.intp], layers: NDArray[np.intp], pixels: Pixels
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return np.floor(pixels.x(tokens + 1)) + 0.5, np.floor(pixels.y(layers + 1)) + 0.5

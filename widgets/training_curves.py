@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QLabel, QWidget
 from core.analysis.training_curves import TrainingCurves
 from widgets.palette import Theme
 from widgets.plot_base import PlotView
-from widgets.plot_items import Cursor, TextAxis, whole_ticks
+from widgets.plot_items import Cursor, whole_ticks
 from widgets.selection import Selection
+from widgets.text_axis import TextAxis
 from widgets.theme import SMALL
 from widgets.training_items import LEVELS, HitLines, Levels, LossLine, loss_top
 

@@ -211,16 +211,20 @@ def test_that_wrong_exits_stand_in_the_legend_of_an_audited_run_only() -> None:
     assert "≠" not in ExitChart.legend_html(DARK)
 
 
-def test_that_bars_are_not_made_anew_when_only_the_selection_moves(chart: ExitChart) -> None:
+def test_that_a_new_token_makes_its_own_bar_and_a_moving_selection_none(
+    chart: ExitChart, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chart.set_series(many_exits(40))
     painted(chart)
-    made = chart.bars._made
+    made: list[int] = []
+    monkeypatch.setattr(chart.bars, "renew", lambda cells, left, pixels: made.append(cells.shape[1]))
     chart.set_selection(Selection(7))
     painted(chart)
-    assert chart.bars._made is made
-    chart.set_series(many_exits(41))
+    assert made == []
+    chart.set_series(many_exits(41), 40)
     painted(chart)
-    assert chart.bars._made is not made
+    assert len(made) == 1
+    assert 0 < made[0] < chart.view.width() / 2
 
 
 def test_that_crowded_marks_give_way_to_the_graver_ones() -> None:

@@ -11,15 +11,8 @@ from pytestqt.qtbot import QtBot
 from core.analysis.summaries import CellState, SchedulerMap
 from tests.widgets.plots import DEPTH, click, colour_at, painted, schedule, shown
 from widgets.palette import DARK, LIGHT, Theme
-from widgets.scheduler_map import (
-    NO_TOKENS,
-    SchedulerMapView,
-    cell_kinds,
-    describe_state,
-    offline_colour,
-    online_colour,
-    tints,
-)
+from widgets.scheduler_cells import cell_kinds, offline_colour, online_colour, tints
+from widgets.scheduler_map import NO_TOKENS, SchedulerMapView, describe_state
 from widgets.selection import Selection
 
 
@@ -115,10 +108,9 @@ BLINDNESS = {
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 @pytest.mark.parametrize("blindness", BLINDNESS)
 def test_that_no_two_states_look_alike_to_any_eyes(blindness: str, theme: Theme) -> None:
-    ground = np.array([[QColor(theme.surface).getRgb()] * 9] * 2, float)
     table = tints(theme).astype(float)
-    table[:, 0] = ground[:, 0]
-    linear = (table[..., :3] / 255) ** 2.2
+    table[:, 0] = QColor(theme.surface).getRgb()[:3]
+    linear = (table / 255) ** 2.2
     seen = np.clip(linear @ BLINDNESS[blindness].T, 0, 1) ** (1 / 2.2) * 255
     for a, b in itertools.combinations((0, 1, 2, 3, 5, 6, 7), 2):
         assert np.abs(seen[:, a] - seen[:, b]).max() >= 12, f"kinds {a} and {b}"

@@ -1,0 +1,147 @@
+"""What a run changes in the plots is painted, and what lies beside it is left alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QObject, QRect
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from core.analysis.summaries import CellState, SchedulerMap
+from tests.widgets.plots import DEPTH, alike, many_exits, part, pixel, shown
+from widgets.exit_chart import ExitChart
+from widgets.palette import LIGHT
+from widgets.plot_base import PlotView
+from widgets.scheduler_map import SchedulerMapView
+from widgets.selection import Selection
+from widgets.text_axis import TextAxis
+
+
+def all_kinds(count: int, first: int = 0) -> SchedulerMap:
+    """Cells of every kind, and marks that crowd."""
+    random = np.random.default_rng(0)
+    states = random.integers(0, 8, (first + count, DEPTH)).astype(np.uint8)
+    states[:, 20] |= np.uint8(CellState.EXITED)
+    states[::3, 20] |= np.uint8(CellState.WRONG)
+    states[::2, 12] |= np.uint8(CellState.REFUSED)
+    return SchedulerMap(first, states[first:])
+
+
+@pytest.fixture
+def scheduler(qtbot: QtBot) -> SchedulerMapView:
+    view = SchedulerMapView()
+    shown(qtbot, view)
+    return view
+
+
+@pytest.mark.parametrize("count", [1, 30, 100, 3000])
+def test_that_a_map_that_grew_looks_like_one_set_at_once(
+    scheduler: SchedulerMapView, qtbot: QtBot, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheduler.set_map(all_kinds(count))
+    everything = scheduler.canvas.viewport().rect()
+    part(scheduler, everything)
+    renewed: list[int] = []
+    renew = scheduler.cells.renew
+    monkeypatch.setattr(
+        scheduler.cells, "renew", lambda cells, left, pixels: renewed.append(left) or renew(cells, left, pixels)
+    )
+    scheduler.set_map(all_kinds(1, first=count))
+    grown, whole = part(scheduler, everything), SchedulerMapView()
+    shown(qtbot, whole)
+    whole.set_map(all_kinds(count + 1))
+    assert alike(grown, part(whole, everything))
+    assert len(renewed) == 1
+    assert renewed[0] > 0
+
+
+def test_that_a_map_stepped_back_forgets_the_tokens_that_are_gone(scheduler: SchedulerMapView, qtbot: QtBot) -> None:
+    everything = scheduler.canvas.viewport().rect()
+    scheduler.set_map(all_kinds(40))
+    part(scheduler, everything)
+    scheduler.set_map(SchedulerMap(12, np.zeros((0, DEPTH), np.uint8)))
+    fewer = SchedulerMapView()
+    shown(qtbot, fewer)
+    fewer.set_map(all_kinds(12))
+    assert alike(part(scheduler, everything), part(fewer, everything))
+
+
+def test_that_the_map_takes_over_another_theme(scheduler: SchedulerMapView, qtbot: QtBot) -> None:
+    everything = scheduler.canvas.viewport().rect()
+    scheduler.set_map(all_kinds(40))
+    part(scheduler, everything)
+    scheduler.apply_theme(LIGHT)
+    light = SchedulerMapView()
+    light.apply_theme(LIGHT)
+    shown(qtbot, light)
+    light.set_map(all_kinds(40))
+    assert alike(part(scheduler, everything), part(light, everything))
+
+
+class Watch(QObject):
+    """Writes down which parts of a plot's canvas are painted."""
+
+    def __init__(self, view: PlotView) -> None:
+        super().__init__(view)
+        self.parts: list[QRect] = []
+        view.canvas.viewport().installEventFilter(self)
+        for token in (4, 5):  # Qt paints everything once more with the first change of a scene
+            self.take()
+            view.set_selection(Selection(token))
+        self.take()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QPaintEvent):
+            self.parts.extend(event.region())
+        return False
+
+    def take(self) -> list[QRect]:
+        """What was painted since the last time, once all that waits is."""
+        for _ in range(3):  # what one round of events lays out, the next one paints
+            QApplication.processEvents()
+        parts, self.parts = self.parts, []
+        return parts
+
+
+@pytest.fixture
+def chart(qtbot: QtBot) -> ExitChart:
+    chart = ExitChart()
+    shown(qtbot, chart)
+    with qtbot.waitExposed(chart):
+        chart.show()
+    chart.set_series(many_exits(12))
+    return chart
+
+
+def test_that_a_moving_selection_paints_the_columns_that_it_leaves_and_enters(chart: ExitChart) -> None:
+    watch = Watch(chart)
+    for before, after in ((5, 2), (2, 9), (9, None), (None, 11)):
+        chart.set_selection(Selection(after))
+        parts = watch.take()
+        assert parts
+        assert all(part.width() < chart.width() / 6 for part in parts)
+        for token in {before, after} - {None}:
+            assert any(part.contains(pixel(chart, token + 1, 1)) for part in parts)
+
+
+def test_that_a_cursor_that_marks_nothing_is_not_painted(chart: ExitChart) -> None:
+    chart.set_selection(Selection(5))
+    assert chart.frame.isVisible()
+    assert not chart.pointer.isVisible()
+    chart.set_selection(Selection())
+    assert not chart.frame.isVisible()
+
+
+def test_that_a_new_token_has_no_axis_painted_again(chart: ExitChart, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch, painted = Watch(chart), list[str]()
+    for side in ("_paint_side", "_paint_bottom"):
+        monkeypatch.setattr(TextAxis, side, lambda axis, painter: painted.append(axis.orientation))
+    chart.set_series(many_exits(13), 12)
+    chart.set_selection(Selection(12))
+    assert watch.take()
+    assert painted == []
+    chart.set_series(many_exits(40), 13)  # more than there was room for
+    watch.take()
+    assert "bottom" in painted

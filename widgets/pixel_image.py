@@ -1,0 +1,64 @@
+"""A plot item that is one image of whole screen pixels, made for what is in view and kept."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtGui import QColor, QImage, QPainter
+
+from widgets.plot_items import PixelItem, Pixels
+
+
+class PixelImage(PixelItem):
+    """Override `renew`. A new token has its own end of the image made anew, a moving selection nothing at all.
+
+    Scaled by Qt, an image would lie a pixel further where only a part of it is painted.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cells = np.zeros((0, 0), np.uint32)
+        """The newest image's pixels, shape [height, width]; the image reads from this memory."""
+        self._made: tuple[Pixels, QImage] | None = None
+        """The newest image and what it was made for."""
+        self._from: int | None = None
+        """The first token that the newest image does not show as it is now."""
+
+    def spoil(self, token: int) -> None:
+        """The 0-based tokens from this one on have changed."""
+        self._from = token if self._from is None else min(token, self._from)
+        self.update_from(token)
+
+    def renew(self, cells: NDArray[np.uint32], left: int, pixels: Pixels) -> None:
+        """Fill the image's columns from `left` on: `cells`, shape [height, width - left], as `argb` makes them."""
+        raise NotImplementedError
+
+    def draw_image(self, painter: QPainter, pixels: Pixels) -> None:
+        """Paint it over the whole view; for `draw`."""
+        if self._made is None or self._made[0] != pixels:
+            width, height = (round(v * pixels.ratio) for v in (pixels.area.width(), pixels.area.height()))
+            self._cells = np.zeros((height, width), np.uint32)
+            image = QImage(self._cells.data, width, height, 4 * width, QImage.Format.Format_ARGB32_Premultiplied)
+            image.setDevicePixelRatio(pixels.ratio)
+            self._made, self._from = (pixels, image), 0
+        if self._from is not None:
+            edge = (float(pixels.x(self._from + 0.5)) - pixels.area.left()) * pixels.ratio
+            left = min(max(math.floor(edge) - 1, 0), self._cells.shape[1])
+            if left < self._cells.shape[1]:
+                self.renew(self._cells[:, left:], left, pixels)
+            self._from = None
+        painter.drawImage(pixels.area.topLeft(), self._made[1])
+
+
+def rgb(colour: str) -> NDArray[np.int64]:
+    """Red, green, blue, 0…255."""
+    made = QColor(colour)
+    return np.array([made.red(), made.green(), made.blue()], np.int64)
+
+
+def argb(colours: NDArray[np.generic]) -> NDArray[np.uint32]:
+    """Opaque pixels. Shape [n, 3] to [n]."""
+    red, green, blue = np.asarray(colours).astype(np.uint32).T
+    return np.asarray(np.uint32(0xFF000000) | red << np.uint32(16) | green << np.uint32(8) | blue, np.uint32)
