@@ -97,8 +97,10 @@ class KVReading:
         if not waiting.any():
             return np.zeros(0, np.int64)
         lowest = int(np.flatnonzero(waiting.any(0))[0])
-        beyond = self.trace.exit_layers[last + 1 : last + 1 + FURTHER] > lowest
-        nearest = np.flatnonzero(beyond & ~self._read.values[last + 1 : last + 1 + FURTHER])
+        unread = ~self._read.values[last + 1 : last + 1 + FURTHER]
+        # A run that goes on may be ahead of what this has grown to.
+        beyond = self.trace.exit_layers[last + 1 : last + 1 + len(unread)] > lowest
+        nearest = np.flatnonzero(beyond & unread)
         return nearest[:AT_ONCE] + last + 1
 
     def take(self, updates: Iterable[tuple[int, KVUpdated | None]]) -> None:

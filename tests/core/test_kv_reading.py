@@ -47,6 +47,18 @@ def test_that_only_what_the_rows_in_view_need_is_read(recorder: Recorder) -> Non
     assert (look.rows(25, 31) == UNREAD).any()
 
 
+def test_that_a_run_that_is_ahead_of_the_reading_is_read_as_far_as_that_has_grown(recorder: Recorder) -> None:
+    whole = recorder.run(audit_settings())
+    for grown in range(2, 16):
+        trace = Trace.of([event for event in whole.events if getattr(event, "token", 0) < grown])
+        reading = KVReading(trace)
+        for event in whole.events:
+            if getattr(event, "token", 0) >= grown:
+                trace.append(event)
+        read_all(reading, 0, grown)
+        assert reading.known.all()
+
+
 def test_that_the_look_back_is_the_map_of_that_time(recorder: Recorder) -> None:
     trace = recorder.run(audit_settings())
     reading = KVReading(trace)
