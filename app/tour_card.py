@@ -11,6 +11,8 @@ from widgets.painting import painting
 from widgets.theme import RADIUS
 
 WIDTH = 380
+LETTERS = 46
+"""That a line has room for, in type of any size."""
 GAP = 10
 """Pixels between panel and card, and between card and the window's edge."""
 MOVE_MS = 220
@@ -103,7 +105,8 @@ class TourCard(Raised):
 
     def stand_beside(self, place: QRect, room: QRect) -> None:
         """Take the free place beside a panel; over its lower edge where there is none."""
-        self.setFixedWidth(min(WIDTH, room.width() - 2 * GAP))
+        wanted = max(WIDTH, LETTERS * self.fontMetrics().averageCharWidth())
+        self.setFixedWidth(min(wanted, room.width() - 2 * GAP))
         self.resize(self.width(), self.heightForWidth(self.width()))
         self.move(beside(place, self.size(), room))
         self.show()

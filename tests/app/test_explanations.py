@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.explanations import explanation_of, explanations, slug_of
 from app.explanations_dialog import ExplanationsDialog
 from app.glossary import found, terms
-from app.places import PLACES, PROMPT, TOKENS, WHY, Place
+from app.places import PLACES, PROMPT, Place
 from tests.app.window_stage import WindowStage
 
 LINK = re.compile(r"\]\((?P<file>[^)#]*)#(?P<slug>[^)]*)\)")
@@ -77,7 +77,7 @@ def test_that_the_panel_with_the_focus_is_explained_by_its_key_and_any_by_its_bu
     stage.trigger("explain")
     dialog = opened(stage)
     assert dialog.entry == explanation_of(PROMPT)
-    for place in (TOKENS, WHY):
+    for place in PLACES:
         stage.window.panels[place.key].header.explain_button.click()
         assert opened(stage) is dialog, "one window for all"
         assert dialog.entry == explanation_of(place)
