@@ -170,13 +170,15 @@ class CompareTable(RowsTable):
     """A `Selection` that the user asks for; its token may be one that A does not have."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("Both runs, token by token", COLUMNS, parent)
-        self.rows: CompareModel = CompareModel(self)
-        self.rows.font = self.font()
-        self.setModel(self.rows)
+        self.rows: CompareModel = CompareModel()
+        super().__init__("Both runs, token by token", COLUMNS, parent, rows=self.rows)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self._selection = Selection()
         self.chosen.connect(self._choose)
+
+    def restyle(self, small: QFont) -> None:
+        super().restyle(small)
+        self.rows.font = small
 
     def show_aligned(self, aligned: Aligned | None) -> None:
         """Show these runs; emits nothing."""

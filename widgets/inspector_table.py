@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
+from PySide6.QtGui import QColor, QPainter
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from core.analysis.inspector import Inspection
 from widgets.painting import guarded
 from widgets.palette import DARK, Theme
-from widgets.theme import SMALL, mixed
+from widgets.small_table import SmallTable
+from widgets.theme import mixed
 
 Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -20,19 +21,24 @@ UNKNOWN, IMPOSSIBLE = "–", "!"
 MINUS = "−"
 
 COLUMNS = (
-    ("Feature", "Candidates count from 1, the drafter’s best guess first", 96),
-    ("Value", "What the predictor saw", 66),
-    ("Mean", "Over the run; what the feature is set to when it is taken out", 66),
-    ("Effect", "By how much the feature lifts the score over what it is without; the bar compares the features", 132),
-    ("Without", "The score with this feature at its mean", 72),
-    ("Gradient", "By how much the score rises for each unit of the feature, exactly", 78),
+    ("Feature", "Candidates count from 1, the drafter’s best guess first", "probability 4"),
+    ("Value", "What the predictor saw", "−00.000"),
+    ("Mean", "Over the run; what the feature is set to when it is taken out", "00.000"),
+    (
+        "Effect",
+        "By how much the feature lifts the score over what it is without; the bar compares the features",
+        "n" * 16,
+    ),
+    ("Without", "The score with this feature at its mean", "0.000"),
+    ("Gradient", "By how much the score rises for each unit of the feature, exactly", "+0.000"),
     (
         "Alone flips",
         "The least change of this feature alone that flips the decision; ! would be an impossible value",
-        92,
+        "+00.000",
     ),
-    ("Together", "This feature’s part in the least change of all features together that the search found", 80),
+    ("Together", "This feature’s part in the least change of all features together that the search found", "+0.000"),
 )
+"""Name, explanation and a sample to size the column by."""
 NUMBER_ROOM = 62
 """Pixels right of an effect's bar that its number takes."""
 FEATURE, VALUE, MEAN, EFFECT, WITHOUT, GRADIENT, ALONE, TOGETHER = range(len(COLUMNS))
@@ -161,30 +167,16 @@ class EffectBars(QStyledItemDelegate):
         painter.fillRect(QRectF(middle, cell.top() + 2, 1, cell.height() - 4), QColor(self.theme.line))
 
 
-class InspectorTable(QTableView):
+class InspectorTable(SmallTable):
     """Shows the model."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.rows = InspectorModel(self)
-        self.setModel(self.rows)
+        self.rows = InspectorModel()
+        super().__init__("Features of the selected layer’s predictor", self.rows, parent, spare=5)
+        self.rows.setParent(self)
         self.bars = EffectBars(self.rows, self)
         self.setItemDelegate(self.bars)
-        self.setAccessibleName("Features of the selected layer’s predictor")
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        small = QFont(self.font())
-        small.setPointSizeF(small.pointSizeF() * SMALL)
-        self.setFont(small)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 5)
-        self.horizontalHeader().setStretchLastSection(True)
-        for column, (_, _, width) in enumerate(COLUMNS):
-            self.setColumnWidth(column, width)
+        self.fit([sample for _, _, sample in COLUMNS])
 
     def apply_theme(self, theme: Theme) -> None:
         """Take over these colours, live."""

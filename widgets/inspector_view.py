@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSplitter, QTabBar, QVBoxLayout, QWidget
 
@@ -65,6 +65,10 @@ class InspectorView(QWidget):
         """Take over these colours, live."""
         self.table.apply_theme(theme)
         self.quality.apply_theme(theme)
+
+    def minimumSizeHint(self) -> QSize:
+        """Less than its parts ask for: a panel behind others must not keep the window from becoming low."""
+        return QSize(220, 140)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+from PySide6.QtWidgets import QWidget
 
 from core.analysis.kv_map import KVState
 from core.analysis.kv_reading import UNREAD, KVLook
 from widgets.kv_words import NOT_READ, filled_by, layers_in, row_words
 from widgets.selection import Selection
-from widgets.theme import SMALL
+from widgets.small_table import SmallTable
 
 Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 
 COLUMNS = (
-    ("Token", "Counted from 1", 62),
-    ("Text", "The token that was fed in", 110),
-    ("Held", "Layers whose entries the token’s own pass wrote", 80),
-    ("Skipped", "Layers whose entries are missing", 80),
-    ("Propagated", "Layers whose entries were made from the state that the pass left with", 90),
-    ("Recomputed", "Layers that later passes caught up", 90),
-    ("By tokens", "The tokens whose passes caught them up", 100),
+    ("Token", "Counted from 1", "0000"),
+    ("Text", "The token that was fed in", "n" * 12),
+    ("Held", "Layers whose entries the token’s own pass wrote", "00–00, 00–00"),
+    ("Skipped", "Layers whose entries are missing", "00–00"),
+    ("Propagated", "Layers whose entries were made from the state that the pass left with", "00–00"),
+    ("Recomputed", "Layers that later passes caught up", "00–00"),
+    ("By tokens", "The tokens whose passes caught them up", "000, 000"),
 )
+"""Name, explanation and a sample to size the column by."""
 LONGEST = 40
 
 
@@ -90,7 +90,7 @@ class KVTableModel(QAbstractTableModel):
         return COLUMNS[section][1] if role == Qt.ItemDataRole.ToolTipRole else None
 
 
-class KVTable(QTableView):
+class KVTable(SmallTable):
     """Shows the model; the row with the cursor is the selected token."""
 
     selected = Signal(object)
@@ -99,29 +99,10 @@ class KVTable(QTableView):
     def __init__(self, parent: QWidget | None = None) -> None:
         self._telling = True
         self.selection = Selection()
-        super().__init__(parent)
-        self.rows = KVTableModel(self)
-        self.setModel(self.rows)
-        self.setAccessibleName("K/V map as a table")
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self._size()
-
-    def _size(self) -> None:
-        small = QFont(self.font())
-        small.setPointSizeF(small.pointSizeF() * SMALL)
-        self.setFont(small)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
-        header = self.horizontalHeader()
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setStretchLastSection(True)
-        for column, (_, _, width) in enumerate(COLUMNS):
-            self.setColumnWidth(column, width)
+        self.rows = KVTableModel()
+        super().__init__("K/V map as a table", self.rows, parent)
+        self.rows.setParent(self)
+        self.fit([sample for _, _, sample in COLUMNS])
 
     def set_look(self, look: KVLook | None) -> None:
         """Show this, and again after more of it was read."""

@@ -21,18 +21,21 @@ LONGEST = 32
 LONGEST_TIP = 400
 
 COLUMNS = (
-    ("Layer", "Layers run, counted from 1", 54),
+    ("Layer", "Layers run, counted from 1", "30"),
     ("", "= the full-depth token, and every layer above says so too · ★ the first of these · ≈ the full-depth token, "
-     "but not for good · ≠ another token", 26),
-    ("Own token", "What the layer itself would say, had the pass ended there", 106),
-    ("What came of it", "Not scheduled, below the threshold, refused, or the exit", 142),
-    ("Score", "What the layer’s predictor says, against the threshold; in brackets where only the audit asked it", 118),
-    ("Margin", "Probability of the layer’s best token minus that of its second best", 64),
-    ("p", "The token’s probability in the whole vocabulary, where it is a candidate", 62),
-    ("In S", "Place among the drafter’s candidates; ✕ is none of them, so an exit here would be refused", 48),
+     "but not for good · ≠ another token", ""),
+    ("Says", "What the layer itself would say, had the pass ended there", "n" * 5),
+    ("Outcome", "Not scheduled, below the threshold, refused, or the exit", "○ below threshold"),
+    ("Score", "What the layer’s predictor says, against the threshold; in brackets where only the audit asked it",
+     "(0.000 ≤ 0.00)"),
+    ("Margin", "Probability of the layer’s best token minus that of its second best", "0.000"),
+    ("p", "The token’s probability in the whole vocabulary, where it is a candidate", "0.000"),
+    ("In S", "Place among the drafter’s candidates; ✕ is none of them, so an exit here would be refused", "0"),
 )  # fmt: skip
-"""Name, explanation and width in pixels: columns that jump from token to token cannot be read."""
+"""Name, explanation and a sample to size the column by: columns that jump from token to token cannot be read."""
 LAYER, AGREES, TOKEN, STATE, SCORE, MARGIN, PROBABILITY, RANK = range(len(COLUMNS))
+SPARED = (PROBABILITY, MARGIN, RANK)
+"""Columns that a narrow panel leaves out, first to last; a row's tooltip tells them."""
 _NUMBERS = frozenset({LAYER, PROBABILITY, MARGIN, RANK, SCORE})
 
 STATE_MARKS = {
@@ -40,6 +43,7 @@ STATE_MARKS = {
     LayerState.RAN: "",
     LayerState.NOT_SCHEDULED: "·",
     LayerState.BELOW: "○",
+    LayerState.PATH_BELOW: "○",
     LayerState.PROPOSED: "▲",
     LayerState.REFUSED: "⊘",
     LayerState.GATED: "⊘",
@@ -90,7 +94,8 @@ def row_words(column: LayerColumn, layer: int) -> str:
     """A row in a sentence, for the hover and the screen reader."""
     row = column.rows[layer]
     own = "own token not recorded" if row.text is None else f"says {elided(row.text, LONGEST_TIP)}"
-    parts = [own, _AGREE_WORDS[row.said] if row.said is not None else "", _rank_words(row), _score_words(row)]
+    agrees = _AGREE_WORDS[row.said] if row.said is not None else ""
+    parts = [own, agrees, _rank_words(row), _lead_words(row), _score_words(row)]
     settled = "from here on the token stays" if is_settled_at(column, layer) else ""
     return f"Layer {layer + 1}: {'; '.join(filter(None, [*parts, row.state.value, settled]))}."
 
@@ -109,6 +114,11 @@ def _rank_words(row: LayerRow) -> str:
     if row.rank is None:
         return ""
     return "none of the candidates" if row.rank < 0 else f"candidate {row.rank + 1}"
+
+
+def _lead_words(row: LayerRow) -> str:
+    told = (("p", row.probability), ("margin", row.margin))
+    return ", ".join(f"{name} {value:.3f}" for name, value in told if not math.isnan(value))
 
 
 def _score_words(row: LayerRow) -> str:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QItemSelectionModel, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QPainter, QPen, QShowEvent
+from PySide6.QtGui import QColor, QFont, QPainter, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QLabel,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
 
 from core.analysis.layer_rows import LayerColumn
-from widgets.layer_table import AGREE_MARKS, AGREES, COLUMNS, SETTLED, Index, LayerTableModel
+from widgets.layer_table import AGREE_MARKS, AGREES, COLUMNS, SETTLED, SPARED, TOKEN, Index, LayerTableModel
 from widgets.painting import guarded
 from widgets.palette import DARK, Theme
 from widgets.selection import Selection
-from widgets.theme import SMALL
+from widgets.small_table import SmallTable
 
 
 class ExitLine(QStyledItemDelegate):
@@ -40,7 +39,7 @@ class ExitLine(QStyledItemDelegate):
                 painter.drawLine(area.topLeft(), area.topRight())
 
 
-class LayerTable(QTableView):
+class LayerTable(SmallTable):
     """Shows the model; the row with the cursor is the selected layer."""
 
     layer_wanted = Signal(int)
@@ -48,34 +47,29 @@ class LayerTable(QTableView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._telling = True
-        super().__init__(parent)
-        self.rows = LayerTableModel(self)
-        self.setModel(self.rows)
+        self.rows = LayerTableModel()
+        super().__init__("What each layer would have said", self.rows, parent, spare=5)
+        self.rows.setParent(self)
         self.line = ExitLine(self)
         self.setItemDelegate(self.line)
-        self.setAccessibleName("What each layer would have said")
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self._size()
+        self.fit([sample for _, _, sample in COLUMNS], TOKEN)
 
-    def _size(self) -> None:
-        small = QFont(self.font())
-        small.setPointSizeF(small.pointSizeF() * SMALL)
-        self.setFont(small)
+    def restyle(self, small: QFont) -> None:
         self.rows.font = small
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 5)
-        header = self.horizontalHeader()
-        header.setStretchLastSection(True)
-        header.setFont(small)
-        header.setMinimumSectionSize(24)
-        for at, (_, _, width) in enumerate(COLUMNS):
-            self.setColumnWidth(at, width)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.spare()
+        super().resizeEvent(event)
+
+    def spare(self) -> None:
+        """Leave out, one by one, what there is no room for; what then remains is never cut."""
+        shown = [at for at in range(len(COLUMNS)) if at in SPARED or not self.isColumnHidden(at)]
+        needed = sum(map(self.width_of, shown))
+        for column in SPARED:
+            self.setColumnHidden(column, needed > self.viewport().width())
+            needed -= self.width_of(column) if self.isColumnHidden(column) else 0
+        self._stretch()
 
     def show_column(self, column: LayerColumn | None, layer: int | None) -> None:
         """This token's layers, with the cursor on this one; emits nothing."""
@@ -150,7 +144,10 @@ class LayerView(QWidget):
         self.selection = selection
         self.note.setText(note)
         self.note.setVisible(bool(note))
-        self.table.setColumnHidden(AGREES, column is None or column.column is None)
+        unaudited = column is None or column.column is None
+        if self.table.isColumnHidden(AGREES) != unaudited:
+            self.table.setColumnHidden(AGREES, unaudited)
+            self.table.spare()
         self.table.show_column(column, selection.layer)
 
     def apply_theme(self, theme: Theme) -> None:

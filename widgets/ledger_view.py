@@ -16,8 +16,8 @@ from widgets.palette import Theme
 from widgets.rows_table import Column, Row, RowsTable
 from widgets.selection import Selection
 
-BESIDE_FROM = 1.25
-"""Width over height from which the tokens stand beside the classes and not below them."""
+BESIDE_FROM, LOW = 620, 260
+"""Width from which the tokens stand beside the classes and not below them, and height below which they do, too."""
 WORDS_FROM = 230
 """Height from which the sentence stands above them."""
 MARKS = {
@@ -31,19 +31,19 @@ MARKS = {
 }
 """By class, its mark and the theme's role that it is painted in."""
 CLASS_COLUMNS = (
-    Column("Class", "What became of the chance to leave early", 18),
-    Column("Tokens", "How many", 5, number=True),
+    Column("Class", "What became of the chance to leave early", 12),
+    Column("Tokens", "How many", 3, number=True),
     Column("Share", "Of all tokens after the first", 5, number=True),
-    Column("▴ Lost", "Layers run after the first at which the token was right for good", 5, number=True),
-    Column("▾ Saved", "Layers that early exits left out", 5, number=True),
-    Column("Refused", "Proposed exits of these tokens that were refused", 6, number=True),
+    Column("Lost", "Layers run after the first at which the token was right for good", 3, number=True),
+    Column("Saved", "Layers that early exits left out", 3, number=True),
+    Column("Refused", "Proposed exits of these tokens that were refused", 3, number=True),
 )
 TOKEN_COLUMNS = (
-    Column("Token", "Which token, counted from 1", 5, number=True),
+    Column("Token", "Which token, counted from 1", 4, number=True),
     Column("Text", "What was emitted", 10),
-    Column("Exit", "Layers run", 4, number=True),
-    Column("Layers", "▾ saved by leaving early, ▴ lost by leaving late", 7, number=True),
-    Column("Refused", "Proposed exits that were refused", 6, number=True),
+    Column("Exit", "Layers run", 2, number=True),
+    Column("Layers", "▾ saved by leaving early, ▴ lost by leaving late", 6, number=True),
+    Column("Refused", "Proposed exits that were refused", 2, number=True),
 )
 
 
@@ -68,7 +68,7 @@ class LedgerView(QWidget):
         self.words = QLabel()
         self.words.setTextFormat(Qt.TextFormat.RichText)
         self.words.setWordWrap(True)
-        self.classes = RowsTable("Ledger classes", CLASS_COLUMNS)
+        self.classes = RowsTable("Ledger classes", CLASS_COLUMNS, elastic=0)
         self.tokens = RowsTable("Tokens of the class", TOKEN_COLUMNS)
         self._lay_out()
         self.classes.chosen.connect(self._choose)
@@ -125,7 +125,7 @@ class LedgerView(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        beside = self.width() > BESIDE_FROM * self.height()
+        beside = self.width() >= BESIDE_FROM or self.height() < LOW
         self.parts.setOrientation(Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical)
         self.words.setVisible(self.height() >= WORDS_FROM)
 
@@ -156,6 +156,7 @@ class LedgerView(QWidget):
     def _show_tokens(self) -> None:
         found = self.ledger
         none = found is None or self.entry is None
+        self.tokens.setHidden(none)
         self._tokens = np.zeros(0, np.int64) if none else found.tokens(self.entry)  # type: ignore[union-attr,arg-type]
         self.tokens.set_rows(len(self._tokens), self._token_row)
         self.set_selection(self._selection)

@@ -10,15 +10,13 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QAction, QColor, QFont, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from widgets.palette import DARK, Theme
-from widgets.theme import SMALL
+from widgets.small_table import SmallTable
 
 Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
-_PADDING = 24
-"""Pixels of a column beside its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Column:
     name: str
     tip: str
     letters: int
-    """Its width at first."""
+    """Room at first for so many; a heading that is longer gets what it needs."""
     number: bool = False
     """Numbers stand at the right."""
 
@@ -109,7 +107,7 @@ class RowsModel(QAbstractTableModel):
         return QColor(getattr(self.theme, "muted" if row.faint else row.ink if column == 0 else "text"))
 
 
-class RowsTable(QTableView):
+class RowsTable(SmallTable):
     """Shows the rows of its model, of which one may be marked."""
 
     chosen = Signal(int)
@@ -119,14 +117,30 @@ class RowsTable(QTableView):
     escaped = Signal()
     """The user pressed Escape."""
 
-    def __init__(self, name: str, columns: Sequence[Column], parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[Column],
+        parent: QWidget | None = None,
+        *,
+        rows: RowsModel | None = None,
+        elastic: int | None = None,
+    ) -> None:
+        """Make an empty table.
+
+        Args:
+            name: for screen readers.
+            columns: their headings, and how wide they are.
+            parent: as Qt has it.
+            rows: the model, where it is to be another one than a `RowsModel` of these columns.
+            elastic: the column that takes what room is left; None for the last one.
+        """
         self._telling = False
-        super().__init__(parent)
-        self.rows = RowsModel(columns, self)
-        self.setModel(self.rows)
-        self.setAccessibleName(name)
-        self._behave()
-        self._size(columns)
+        self.rows = rows or RowsModel(columns)
+        super().__init__(name, self.rows, parent, spare=8)
+        self.rows.setParent(self)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.fit(["n" * column.letters for column in columns], elastic)
         self.copy_action = QAction("Copy as CSV", self)
         self.copy_action.triggered.connect(self.copy)
         self.addAction(self.copy_action)
@@ -177,26 +191,7 @@ class RowsTable(QTableView):
         """A click on the row that has the cursor chooses it again: the selection may be elsewhere by now."""
         self.chosen.emit(index.row())
 
-    def _behave(self) -> None:
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.verticalHeader().hide()
-
-    def _size(self, columns: Sequence[Column]) -> None:
-        small = QFont(self.font())
-        small.setPointSizeF(small.pointSizeF() * SMALL)
-        self.setFont(small)
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
-        header = self.horizontalHeader()
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setHighlightSections(False)
-        header.setMinimumSectionSize(24)
-        for at, column in enumerate(columns):
-            self.setColumnWidth(at, self.fontMetrics().horizontalAdvance("n" * column.letters) + _PADDING)
-        header.setStretchLastSection(True)
-        self.setMinimumHeight(header.sizeHint().height() + 2 * (self.fontMetrics().height() + 8))
+    def restyle(self, small: QFont) -> None:
+        """Room for two rows at least."""
+        row = self.fontMetrics().height() + 8
+        self.setMinimumHeight(self.horizontalHeader().sizeHint().height() + 2 * row)

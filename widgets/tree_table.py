@@ -6,10 +6,10 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QHeaderView, QWidget
 
 from core.analysis.tree_figure import TreeFigure
-from widgets.theme import SMALL
+from widgets.small_table import SmallTable
 from widgets.tree_shape import share
 from widgets.tree_words import fate, node_words, parent_text, score_words
 
@@ -108,7 +108,7 @@ class TreeTableModel(QAbstractTableModel):
         return figure is not None and self._layer + 1 == figure.exit_layer and bool(figure.nodes.accepted[node])
 
 
-class TreeTable(QTableView):
+class TreeTable(SmallTable):
     """Shows the model; the row with the cursor is the selected node."""
 
     node_wanted = Signal(int)
@@ -116,25 +116,13 @@ class TreeTable(QTableView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._telling, self._sized = True, False
-        super().__init__(parent)
-        self.rows = TreeTableModel(self)
-        self.setModel(self.rows)
-        self.setAccessibleName("Token tree as a table")
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
-        small = QFont(self.font())
-        small.setPointSizeF(small.pointSizeF() * SMALL)
-        self.setFont(small)
-        self.rows.font = small
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
-        header = self.horizontalHeader()
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setStretchLastSection(True)
+        self.rows = TreeTableModel()
+        super().__init__("Token tree as a table", self.rows, parent, spare=8)
+        self.rows.setParent(self)
+        self.horizontalHeader().setStretchLastSection(True)
+
+    def restyle(self, small: QFont) -> None:
+        self.rows.font, self._sized = small, False
 
     def show_tree(self, figure: TreeFigure | None, layer: int, node: int | None) -> None:
         """This tree at this layer, with the cursor on this node; emits nothing."""

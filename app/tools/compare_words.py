@@ -77,7 +77,7 @@ def subtitle(aligned: Aligned, names: tuple[str, str], theme: Theme) -> str:
     a, b = aligned.found.figures
     same, both = aligned.same_texts, aligned.found.aligned
     parts = [
-        f"exit layer {_moved(a.mean_exit_layer, b.mean_exit_layer, 1)}",
+        f"mean exit {_moved(a.mean_exit_layer, b.mean_exit_layer, 1)}",
         f"same text {same} of {both}" if both else "",
         _saved_words(aligned),
         _moved(a.tokens_per_second, b.tokens_per_second, 1) + " tokens/s",

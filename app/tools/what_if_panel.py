@@ -49,6 +49,7 @@ class WhatIfPanel(QWidget):
         for label in (self.totals, self.words, self.truth):
             label.setTextFormat(Qt.TextFormat.RichText)
             label.setWordWrap(True)
+            label.setMinimumWidth(1)  # or what must not break would push the settings aside
         self.exactness = self.advice = ""
         """What stands under the figures, by page, as far as there is room (minimal HTML)."""
         self._lay_out()
@@ -112,12 +113,14 @@ class WhatIfPanel(QWidget):
         self._area.setWidget(self.form)
         self.pages = named(QTabWidget(), "What-if pages", "")
         self.pages.setDocumentMode(True)
+        self.pages.setMinimumWidth(1)
         for page, title in (
             (self.plot, "Exits"),
             (self.table, "Changed"),
             (self.frontier, "Frontier"),
             (self.points, "Table"),
         ):
+            page.setMinimumWidth(160)  # less than plots ask for: the settings stand beside
             self.pages.addTab(page, title)
         self.pages.currentChanged.connect(self._show_words)
         self.pages.currentChanged.connect(self.page_shown)

@@ -27,7 +27,7 @@ def totals_words(compared: Comparison, theme: Theme) -> str:
     before, after = compared.before, compared.after
     layers = after.mean_exit_layer
     parts = [
-        f"exit layer {bold(_number(layers))}{_difference(layers, before.mean_exit_layer, theme)}",
+        f"mean exit {bold(_number(layers))}{_difference(layers, before.mean_exit_layer, theme)}",
         f"agreement {bold(_share(after.agreement))}{_points(after.agreement, before.agreement, theme)}",
         f"early {bold(_share(after.early))}{_points(after.early, before.early, theme)}",
         f"exact through token {bold(min(compared.estimate_from, len(compared.asked)))} of {len(compared.asked)}",

@@ -29,6 +29,8 @@ class LayerState(StrEnum):
     """No predictor belongs here: another policy, prefill, or the last layer of a pass in flight."""
     NOT_SCHEDULED = "not scheduled"
     BELOW = "below threshold"
+    PATH_BELOW = "path below"
+    """In a tree: the token's own node scored above the threshold, and no path that may end the pass did."""
     PROPOSED = "proposed"
     """An exit was proposed, and no check is recorded."""
     REFUSED = "refused"
@@ -92,7 +94,7 @@ def _row(
     text, margin, rank = _own(record, layer) if column is None else _audited(column, layer)
     return LayerRow(
         layer=layer,
-        state=_state(record, settings, layer),
+        state=_state(record, settings, layer, float(scores[layer])),
         text=text,
         said=Said(int(column.said[layer])) if column else None,
         probability=_probability(record, rank, layer),
@@ -104,7 +106,7 @@ def _row(
     )
 
 
-def _state(record: TokenRecord, settings: RunSettings, layer: int) -> LayerState:
+def _state(record: TokenRecord, settings: RunSettings, layer: int, score: float) -> LayerState:
     if layer >= record.layers_run:
         return LayerState.BEYOND if record.emitted else LayerState.NOT_RUN
     if record.emitted and layer + 1 == record.emitted.exit_layer:
@@ -115,7 +117,8 @@ def _state(record: TokenRecord, settings: RunSettings, layer: int) -> LayerState
     if record.proposed[layer]:
         return LayerState.PROPOSED
     if record.evaluated[layer]:
-        return LayerState.BELOW
+        by_path = record.tree is not None and score > settings.threshold_at(layer)
+        return LayerState.PATH_BELOW if by_path else LayerState.BELOW
     return LayerState.NOT_SCHEDULED if settings.policy.needs_parts and record.schedule else LayerState.RAN
 
 

@@ -112,7 +112,7 @@ def test_that_the_only_other_run_is_compared_unasked_as_diff_compares_it(stage: 
     ]
     subtitle = tool.panel.header.subtitle.text()
     a, b = found.figures
-    assert f"exit layer {a.mean_exit_layer:.1f} → {b.mean_exit_layer:.1f}" in subtitle
+    assert f"mean exit {a.mean_exit_layer:.1f} → {b.mean_exit_layer:.1f}" in subtitle
     assert f"same text {found.same.sum()} of {found.aligned}" in subtitle
     more = int(found.exit_delta.sum())
     assert f"{abs(more)} layers {'more' if more > 0 else 'saved'}" in subtitle

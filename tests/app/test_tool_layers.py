@@ -15,7 +15,7 @@ from core.trace.trace import Trace
 from tests.app.window_stage import WindowStage
 from tests.core.handmade import DEPTH, audited, draft, emitted, layers_up_to, schedule, started, trace_of, verified
 from tests.fakes import fake_run_events
-from widgets.layer_table import AGREES, RANK, SCORE, STATE, TOKEN
+from widgets.layer_table import AGREES, COLUMNS, MARGIN, PROBABILITY, RANK, SCORE, STATE, TOKEN
 from widgets.palette import LIGHT
 from widgets.selection import Selection
 
@@ -85,6 +85,18 @@ def test_that_a_very_long_token_is_cut_in_its_cell_and_told_by_the_tooltip(stage
     assert len(cell(tool, 5, TOKEN)) < 40
     rows = tool.view.table.rows
     assert "天" * 70 + "🌈" in rows.data(rows.index(5, TOKEN), Qt.ItemDataRole.ToolTipRole)
+
+
+def test_that_a_narrow_table_leaves_out_whole_columns_and_cuts_none(stage: WindowStage, audit: Trace) -> None:
+    table = shown(stage, audit, 1).view.table
+    for width, left_out in ((900, set()), (447, {PROBABILITY, MARGIN})):
+        table.resize(width, 300)
+        assert {at for at in range(len(COLUMNS)) if table.isColumnHidden(at)} == left_out
+        assert table.horizontalHeader().length() <= table.viewport().width()
+        for at in range(len(COLUMNS)):
+            assert table.isColumnHidden(at) or table.columnWidth(at) >= table.width_of(at)
+    tip = str(table.rows.data(table.rows.index(0, TOKEN), Qt.ItemDataRole.ToolTipRole))
+    assert "margin" in tip, "what is left out is told by the row"
 
 
 def test_that_a_row_and_the_layer_that_is_selected_elsewhere_are_one(stage: WindowStage, audit: Trace) -> None:

@@ -127,7 +127,7 @@ def test_that_a_moved_slider_shows_what_the_analysis_says_and_a_row_selects_its_
     ]
     words = plain(view.totals.text())
     before, after = columns.exit_layers[1:].mean(), decided.exit_layers[1:].mean()
-    assert f"exit layer {after:.2f} (−{before - after:.2f})" in words
+    assert f"mean exit {after:.2f} (−{before - after:.2f})" in words
     assert f"exact through token {first + 1} of {len(columns)}" in words
     view.table.clicked.emit(view.table.rows.index(0, 0))
     assert stage.session.selection.token == first

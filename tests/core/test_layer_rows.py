@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,20 @@ def test_that_a_trees_token_is_told_at_its_own_node() -> None:
     assert found.rows[16].state is LayerState.GATED
     assert found.rows[23].state is LayerState.EXITED
     assert found.rows[23].text == "·because"
+
+
+def test_that_a_nodes_score_above_the_threshold_is_never_told_to_be_below_it() -> None:
+    """Its path scores as its lowest node, and may be below."""
+    plan = TreePlan()
+    trace = tree_trace(plan)
+    assert trace.started is not None
+    settings, record = trace.started.settings, trace.records[1]
+    rows = [
+        row for row in layer_column(record, settings).rows if row.state in (LayerState.BELOW, LayerState.PATH_BELOW)
+    ]
+    assert rows
+    for row in rows:
+        assert (row.state is LayerState.PATH_BELOW) == (row.score > row.threshold)
+    low = replace(settings, threshold=min(row.score for row in rows) - 1e-3)
+    states = [layer_column(record, low).rows[row.layer].state for row in rows]
+    assert set(states) == {LayerState.PATH_BELOW}

@@ -7,12 +7,14 @@ import io
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QGuiApplication
+from PySide6.QtGui import QColor, QFont, QGuiApplication
+from PySide6.QtWidgets import QApplication
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from widgets.palette import LIGHT
 from widgets.rows_table import Column, Row, RowsModel, RowsTable
+from widgets.theme import SMALL
 
 COLUMNS = (Column("Name", "What it is called", 8), Column("Layers", "How many", 4, number=True))
 ROWS = [Row(("✓ one", "1"), "right"), Row(('two, "quoted"', "22")), Row(("three\nlines", "3"), "wrong", faint=True)]
@@ -82,3 +84,24 @@ def test_that_keys_and_clicks_choose_a_row_and_marking_one_says_nothing(qtbot: Q
     assert chosen == [1, 1], "the row under the cursor is chosen anew: the selection may have gone elsewhere"
     table.mark(None)
     assert not table.currentIndex().isValid()
+
+
+def test_that_a_heading_is_never_wider_than_its_column_in_any_type_size(qtbot: QtBot) -> None:
+    """Also of a table that was there before the type became larger."""
+    table = RowsTable("Rows", (Column("A long heading", "", 1), Column("", "", 1), Column("n", "", 12, number=True)))
+    qtbot.addWidget(table)
+    app, usual = QApplication.instance(), QApplication.font()
+    assert isinstance(app, QApplication)
+    before = [table.columnWidth(at) for at in range(2)]
+    larger = QFont(usual)
+    larger.setPointSizeF(2 * usual.pointSizeF())
+    app.setFont(larger)
+    table.setStyleSheet("QTableView { color: red }")  # a larger type always comes with a new stylesheet
+    try:
+        assert table.font().pointSizeF() == pytest.approx(2 * SMALL * usual.pointSizeF())
+        heading = table.horizontalHeader().fontMetrics().horizontalAdvance("A long heading")
+        assert heading < table.columnWidth(0)
+        assert table.columnWidth(0) > before[0]
+        assert table.verticalHeader().defaultSectionSize() > table.fontMetrics().height()
+    finally:
+        app.setFont(usual)
