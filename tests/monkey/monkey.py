@@ -24,8 +24,8 @@ HOME_EVERY = 250
 """Moves between two returns to a known state."""
 SILENCE = 120
 """Seconds without an answer after which the process ends, with the stack of every thread."""
-NESTED_MS = 1000
-"""After which a loop inside a move, such as that of something that is dragged, is called off."""
+NESTED = 3.0
+"""Seconds after which a loop inside a move, such as that of something that is dragged, is called off."""
 LONGEST = 5.0
 """Seconds of the GUI thread's own time that one move may take."""
 REMEMBERED = 40
@@ -44,8 +44,9 @@ class Monkey:
         self.memory: list[float] = []
         """Resident MiB at each return home."""
         self.slowest: list[tuple[float, str]] = []
-        self._busy = False
-        self._rescue = QTimer(cage.application, interval=NESTED_MS)
+        self._began: float | None = None
+        """When the move that is being made began."""
+        self._rescue = QTimer(cage.application, interval=round(NESTED * 1000))
         self._rescue.timeout.connect(self._call_off)
         self._rescue.start()
 
@@ -65,11 +66,11 @@ class Monkey:
         cage.answers.chance = chance
         move = chance.choices(tuple(moves.MOVES), tuple(moves.MOVES.values()))[0]
         began = time.thread_time()
-        self._busy = True
+        self._began = time.monotonic()
         try:
             done = move(cage, chance)
         finally:
-            self._busy = False
+            self._began = None
         self.last.append(f"{number} {done}")
         self._tell(self.last[-1])
         self.made[move.__name__] += 1
@@ -90,8 +91,8 @@ class Monkey:
         self.memory.append(resident_mib())
 
     def _call_off(self) -> None:
-        """Inside a move: what has a loop of its own there is ended as a person would end it."""
-        if self._busy:
+        """Inside a move that takes long: what has a loop of its own there is ended as a person would end it."""
+        if self._began is not None and time.monotonic() - self._began > NESTED:
             moves.strike(Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier)
 
 

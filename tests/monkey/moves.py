@@ -126,7 +126,7 @@ def wheel(cage: Cage, chance: random.Random) -> str:
 
 def key(cage: Cage, chance: random.Random) -> str:
     """A key for whatever has the focus."""
-    if listener() is None:
+    if QApplication.activePopupWidget() is None and QApplication.focusWindow() is None:
         return "key: nobody listens"
     pressed = chance.choice(chance.choice((MOVING, MOVING, ACTING, LETTERS)))
     modifier = chance.choice(MODIFIERS)
@@ -241,16 +241,12 @@ def blocked() -> bool:
     return QApplication.activeModalWidget() is not None or QApplication.activePopupWidget() is not None
 
 
-def listener() -> QWindow | None:
-    """The window that gets the keys."""
-    popup = QApplication.activePopupWidget()
-    return popup.windowHandle() if popup is not None else QApplication.focusWindow()
-
-
 def strike(pressed: Qt.Key, modifier: Qt.KeyboardModifier) -> None:
     """A key down and up again, for whoever listens then: the press may have closed who listened before."""
     for act in (QTest.keyPress, QTest.keyRelease):
-        if (window := listener()) is not None:
+        popup = QApplication.activePopupWidget()  # kept, since the window's wrapper goes with the widget's
+        window = popup.windowHandle() if popup is not None else QApplication.focusWindow()
+        if window is not None:
             act(window, pressed, modifier)
 
 
