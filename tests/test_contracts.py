@@ -104,3 +104,8 @@ def test_that_every_folder_with_sources_is_a_package(name: str) -> None:
 
 def test_that_importing_core_imports_nothing() -> None:
     assert (ROOT / "core" / "__init__.py").read_text(encoding="utf-8") == ""
+
+
+def test_that_views_never_ask_for_what_imports_masked_arrays() -> None:
+    """`np.unique` imports `numpy.ma` when it is first called, for longer than a frame may take."""
+    assert not [path.name for path in (ROOT / "widgets").glob("*.py") if "np.unique(" in path.read_text("utf-8")]

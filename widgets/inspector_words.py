@@ -9,7 +9,10 @@ from widgets.inspector_table import signed
 
 def judgement_words(found: Inspection) -> str:
     """What the predictor said and what would have changed its mind (minimal HTML)."""
-    decision = "an exit is proposed" if found.proposed else "no exit is proposed"
+    if found.in_tree and found.passes:
+        decision = "this node would pass; a path is proposed where its lowest node does"
+    else:
+        decision = "an exit is proposed" if found.passes else "no exit is proposed"
     who = "" if found.asked else " The run did not ask it; the features are the audit’s."
     return joined(
         f"Score {compared(found.score, found.threshold)}: {decision}.{who}",

@@ -103,7 +103,8 @@ def _slots(look: KVLook, tokens: NDArray[np.int64], layers: NDArray[np.int64]) -
     inside = (tokens >= first) & (tokens < last)
     if last > first and inside.any():
         shown = _SLOT_OF[look.rows(first, last)]
-        starts = np.unique(tokens[inside]) - first
+        seen = tokens[inside]  # ascending; np.unique would import numpy.ma while the first frame waits
+        starts = seen[np.diff(seen, prepend=seen[0] - 1) > 0] - first
         merged = np.maximum.reduceat(shown, starts, axis=0) if len(starts) < last - first else shown
         columns[inside] = merged[np.searchsorted(starts, tokens[inside] - first)]
     rows = np.clip(layers, 0, look.depth - 1)

@@ -41,8 +41,8 @@ def row_words(states: NDArray[np.uint8]) -> str:
 
 def filled_by(look: KVLook, token: int) -> str:
     """The tokens whose passes caught a row up, counted from 1; "" where none did."""
-    found = np.unique(look.caught_up_by(token))
-    return ", ".join(f"{one + 1}" for one in found[found >= 0].tolist())
+    found = sorted({by for by in look.caught_up_by(token).tolist() if by >= 0})
+    return ", ".join(f"{by + 1}" for by in found)
 
 
 def cell_words(look: KVLook, token: int, layer: int) -> str:

@@ -9,7 +9,6 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainterPath, QPainterPathStroker
 
@@ -126,7 +125,7 @@ class TreeShape:
         parents = [*nodes.parents.tolist(), *said]
         gaps = (22.0, 4.0) if fonts.compact else (32.0, 8.0)
         placed = lay_out(parents, widths, [fonts.height] * len(parents), gaps[0] + self.stretch, gaps[1])
-        self.columns = len(np.unique(placed.left))
+        self.columns = len(set(placed.left.tolist()))
         columns = zip(placed.left, placed.top, placed.width, placed.height, strict=True)
         rects = [QRectF(*map(float, box)) for box in columns]
         self.rects = rects[: len(nodes.texts)]

@@ -98,7 +98,7 @@ def _candidates(trace: ReadableTrace) -> int:
     record = trace.records[first]
     if record.audit is None or record.draft is None:
         raise UserError(
-            "This run was recorded live, without what the layers beyond each exit would have said; record it in audit "
+            "This recording does not tell what the layers beyond each exit would have said; record the run in audit "
             "depth."
         )
     return len(record.draft.candidate_ids)

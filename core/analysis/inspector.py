@@ -34,6 +34,8 @@ class Inspection:
     layer: int
     asked: bool
     """Whether the run asked this predictor; else the features are the audit's."""
+    in_tree: bool
+    """Whether the token is a node of a tree, of which whole paths are proposed."""
     names: tuple[str, ...]
     """3k names, as in "logit 1"."""
     features: FloatArray
@@ -48,7 +50,8 @@ class Inspection:
     flips: Flips
 
     @property
-    def proposed(self) -> bool:
+    def passes(self) -> bool:
+        """Whether the score is above the threshold: an exit is proposed then, in a tree where its whole path is."""
         return self.score > self.threshold
 
     @property
@@ -74,6 +77,7 @@ def inspect(trace: ReadableTrace, bank: PredictorBank, token: int, layer: int) -
         token=token,
         layer=layer,
         asked=bool(record.evaluated[layer]),
+        in_tree=record.tree is not None,
         names=feature_names(len(seen) // 3),
         features=seen,
         score=bank.score(layer, seen),

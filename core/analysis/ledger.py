@@ -220,8 +220,8 @@ def what_is_missing(trace: ReadableTrace) -> str:
         return "The ledger starts with the second token: the first comes from the prompt’s own pass."
     if not trace.overview.audited.any():
         return (
-            "The ledger needs to know what full depth would have said: run again with the recording set to audit "
-            "(--record audit)."
+            "The ledger needs to know what full depth would have said, which this recording does not tell; record the "
+            "run in audit depth (--record audit)."
         )
     return ""
 

@@ -156,7 +156,7 @@ def _whole(trace: ReadableTrace, first: int) -> bool:
         return False
     if record.audit is None:
         raise UserError(
-            "This run was recorded live, without what the layers beyond each exit would have said; record it in audit "
+            "This recording does not tell what the layers beyond each exit would have said; record the run in audit "
             "depth."
         )
     return True

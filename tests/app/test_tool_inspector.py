@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from tests.fakes import fake_ranking, fake_run_events
 from tests.widgets.plots import click
 from widgets.calibration_words import Tab, bin_name
 from widgets.inspector_table import ALONE, EFFECT, GRADIENT, MEAN, VALUE, WITHOUT, number, signed
+from widgets.inspector_words import judgement_words
 from widgets.selection import Selection
 
 DEPTH, TOKEN, LAYER = 12, 3, 7
@@ -94,7 +96,7 @@ def test_that_a_judgement_is_taken_apart_as_the_analysis_has_it(
     words = tool.view.words.text()
     assert found.flips.smallest is not None
     assert f"{found.flips.smallest.size:.3f}" in words
-    assert ("an exit is proposed" in words) == found.proposed
+    assert ("an exit is proposed" in words) == found.passes
     assert f"layer {LAYER + 1}" in tool.panel.header.subtitle.text()
     settled(stage, Selection(TOKEN, DEPTH - 1))
     assert "The last layer needs no predictor" in tool.view.words.text()
@@ -191,3 +193,15 @@ def test_that_a_run_without_predictors_is_told_so(stage: WindowStage) -> None:
     tool = settled(stage, Selection(1))
     assert tool.panel.is_empty
     assert "asks no predictors" in tool.panel.empty.accessibleName()
+
+
+def test_that_a_nodes_score_above_the_threshold_is_not_told_to_be_a_proposal(audited: Trace) -> None:
+    """In a tree whole paths are proposed, and a path scores as its lowest node."""
+    found = inspect(audited, small_bank(), TOKEN, LAYER)
+    assert found is not None
+    above = replace(found, score=0.9, threshold=0.5)
+    assert "an exit is proposed" in judgement_words(above)
+    told = judgement_words(replace(above, in_tree=True))
+    assert "an exit is proposed" not in told
+    assert "a path is proposed where its lowest node does" in told
+    assert "no exit is proposed" in judgement_words(replace(above, threshold=0.95, in_tree=True))

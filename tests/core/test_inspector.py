@@ -122,7 +122,7 @@ def test_that_a_judgement_of_the_run_is_taken_apart_as_it_was_made(recorder: Rec
         assert found.asked
         np.testing.assert_array_equal(found.features, record.features[layer])
         assert found.score == pytest.approx(float(record.scores[layer]), abs=1e-6)
-        assert found.proposed == record.proposed[layer]
+        assert found.passes == record.proposed[layer]
         at = 5
         changed = found.features.copy()
         changed[at] = found.neutral.features[at]

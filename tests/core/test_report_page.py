@@ -165,7 +165,7 @@ def test_that_sentences_let_only_bold_through() -> None:
 
 
 def test_that_a_live_run_says_what_an_audit_would_have_told() -> None:
-    assert "run again with the recording set to audit" in Page(made(fake_run_events(5))).text
+    assert "record the run in audit depth" in Page(made(fake_run_events(5))).text
 
 
 def test_that_notes_are_in_the_report_escaped() -> None:

@@ -163,7 +163,7 @@ def test_that_a_setting_that_needs_the_model_is_refused(recorder: Recorder, othe
 
 
 def test_that_a_live_recording_says_that_it_needs_an_audit(recorder: Recorder) -> None:
-    with pytest.raises(UserError, match="recorded live"):
+    with pytest.raises(UserError, match="does not tell"):
         columns_of(recorder.run(audit_settings(record=Record.LIVE)))
 
 

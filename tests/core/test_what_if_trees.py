@@ -128,7 +128,7 @@ def test_that_only_an_audited_run_of_predictors_with_trees_can_be_decided(record
         TreeRedecider(recorder.run(audit_settings()))
     with pytest.raises(UserError, match="with token trees"):
         TreeRedecider(recorder.run(trees(policy=Policy.DENSE)))
-    with pytest.raises(UserError, match="recorded live"):
+    with pytest.raises(UserError, match="does not tell"):
         TreeRedecider(recorder.run(trees(record=Record.LIVE)))
     with pytest.raises(UserError, match="can be decided anew"):
         redecider(recorder, recorder.run(trees())).decide(trees(max_new_tokens=9))
