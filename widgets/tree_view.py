@@ -24,8 +24,8 @@ NO_TREE = (
 )
 PREFILL = "The first token comes from the prompt's own pass: no tree was drafted for it."
 
-BESIDE_FROM = 1.6
-"""Width over height from which the scores stand beside the tree and not below it."""
+BESIDE_FROM, LOW = 1.6, 270
+"""Width over height from which the scores stand beside the tree and not below it; so they do in a low panel, too."""
 _SCORES_SHARE, _LEAST_SCORES, _MOST_SCORES = 0.3, (150, 84), (280, 170)
 """Of the room that the scores take, and between which widths and heights."""
 
@@ -112,9 +112,13 @@ class TreeView(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(600, 320)
 
+    def minimumSizeHint(self) -> QSize:
+        """Less than its parts ask for below each other: a panel must not keep the window from becoming low."""
+        return QSize(220, 146)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        beside = self.width() > BESIDE_FROM * self.height()
+        beside = self.width() > BESIDE_FROM * self.height() or self.height() < LOW
         wanted = Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical
         if wanted is not self.splitter.orientation():
             self.splitter.setOrientation(wanted)
