@@ -55,6 +55,15 @@ def test_that_a_new_token_changes_nothing_beyond_what_it_paints_and_paints_that_
     assert alike(part(chart, right), after.copy(right))
 
 
+def test_that_new_tokens_beyond_the_view_change_nothing_in_it(chart: ExitChart) -> None:
+    chart.set_series(mixed_exits(300))
+    chart._leave_newest()
+    chart.view.setXRange(10, 40, padding=0)
+    before = part(chart, canvas(chart))
+    chart.set_series(mixed_exits(310), 300)
+    assert alike(part(chart, canvas(chart)), before)
+
+
 def test_that_tokens_in_the_middle_can_be_painted_alone(chart: ExitChart) -> None:
     chart.set_series(mixed_exits(60))
     everything = canvas(chart)
