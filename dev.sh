@@ -155,13 +155,13 @@ fast_tests() {
 
 # Each case is drawn from its number: what is found is found again by `python -m tests.fuzz.runner TARGET CASE 1`.
 fuzz_tests() {
-    say "${SPECEE_FUZZ_CASES:-1000} spoiled files"
+    say "${SPECEE_FUZZ_CASES:-700} spoiled files"
     "$bin/pytest" -m fuzz tests/fuzz
 }
 
 # Each move is drawn from the seed and its number: `python -m tests.monkey.runner SEED COUNT` makes them again.
 monkey_tests() {
-    say "a monkey at the window, ${SPECEE_MONKEY_MOVES:-1500} moves"
+    say "a monkey at the window, ${SPECEE_MONKEY_MOVES:-1000} moves"
     "$bin/pytest" -m monkey tests/monkey
 }
 

@@ -18,7 +18,7 @@ from tests.fuzz.targets import TARGETS
 
 pytestmark = pytest.mark.fuzz
 
-CASES = int(os.environ.get("SPECEE_FUZZ_CASES", "1000"))
+CASES = int(os.environ.get("SPECEE_FUZZ_CASES", "700"))
 FIRST = int(os.environ.get("SPECEE_FUZZ_FIRST", "0"))
 SHARES = {"sessions": 0.3, "events": 0.2, "parts": 0.15, "models": 0.15, "settings": 0.1, "prompts": 0.1}
 """Of all cases."""

@@ -17,7 +17,7 @@ import pytest
 
 pytestmark = pytest.mark.monkey
 
-MOVES = int(os.environ.get("SPECEE_MONKEY_MOVES", "1500"))
+MOVES = int(os.environ.get("SPECEE_MONKEY_MOVES", "1000"))
 SEED = int(os.environ.get("SPECEE_MONKEY_SEED", "7"))
 LONG = 10_000
 """Moves after which memory that still grows is a leak."""
