@@ -27,6 +27,8 @@ CYCLE_MOVES = 60
 FRAME_PATIENCE_MS = 2000
 """A frame that has not come by then is not coming."""
 CLOCK_MS = 1
+PATIENCE_MS = 60_000
+"""What takes longer than this will not come."""
 
 
 class Frames(QObject):
@@ -155,9 +157,16 @@ def idle_cpu(wait_ms: int) -> float:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Let the window work until something is so."""
+    """Let the window work until something is so.
+
+    Raises:
+        RuntimeError: it is not so for far longer than it should take.
+    """
     loop, clock = QEventLoop(), QTimer(interval=CLOCK_MS)
     clock.timeout.connect(lambda: loop.quit() if condition() else None)
     clock.start()
+    QTimer.singleShot(PATIENCE_MS, loop, loop.quit)
     if not condition():
         loop.exec()
+    if not condition():
+        raise RuntimeError(f"the window was not done after {PATIENCE_MS / 1000:.0f} s")
