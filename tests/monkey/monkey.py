@@ -93,7 +93,7 @@ class Monkey:
     def _call_off(self) -> None:
         """Inside a move that takes long: what has a loop of its own there is ended as a person would end it."""
         if self._began is not None and time.monotonic() - self._began > NESTED:
-            moves.strike(Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier)
+            moves.strike(Qt.Key.Key_Escape)
 
 
 def resident_mib() -> float:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, QPointF, QRect, Qt
-from PySide6.QtGui import QInputMethodEvent, QWindow
+from PySide6.QtCore import QEvent, QKeyCombination, QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QKeySequence, QWindow
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 from shiboken6 import isValid
@@ -131,7 +131,7 @@ def key(cage: Cage, chance: random.Random) -> str:
     pressed = chance.choice(chance.choice((MOVING, MOVING, ACTING, LETTERS)))
     modifier = chance.choice(MODIFIERS)
     what = name_of(QApplication.focusWidget())
-    strike(pressed, modifier)
+    strike(pressed) if modifier is Modifier.NoModifier else chord(cage, pressed, modifier)
     return f"key {modifier.name} {pressed.name} for {what}"
 
 
@@ -153,7 +153,7 @@ def palette(cage: Cage, chance: random.Random) -> str:
     cage.window.commands["palette"].trigger()
     cage.answer_events()
     for letter in chance.sample(LETTERS[:26], 2):
-        strike(letter, Modifier.NoModifier)
+        strike(letter)
     return "palette"
 
 
@@ -211,12 +211,6 @@ def drop(cage: Cage, chance: random.Random) -> str:
     return f"drop {path.name}"
 
 
-def leave(cage: Cage, chance: random.Random) -> str:
-    """Close the window, to open it again; without being asked, as when the desktop ends."""
-    cage.window.close()
-    return "leave"
-
-
 MOVES: dict[Move, int] = {
     command: 24,
     run: 8,
@@ -241,13 +235,31 @@ def blocked() -> bool:
     return QApplication.activeModalWidget() is not None or QApplication.activePopupWidget() is not None
 
 
-def strike(pressed: Qt.Key, modifier: Qt.KeyboardModifier) -> None:
+def strike(pressed: Qt.Key) -> None:
     """A key down and up again, for whoever listens then: the press may have closed who listened before."""
     for act in (QTest.keyPress, QTest.keyRelease):
         popup = QApplication.activePopupWidget()  # kept, since the window's wrapper goes with the widget's
         window = popup.windowHandle() if popup is not None else QApplication.focusWindow()
         if window is not None:
-            act(window, pressed, modifier)
+            act(window, pressed)
+
+
+def chord(cage: Cage, pressed: Qt.Key, modifier: Qt.KeyboardModifier) -> None:
+    """A key with a modifier. Qt's own way sends two keys and goes on with a window that the first one has closed."""
+    focus = QApplication.focusWidget()
+    if focus is None:
+        return
+    override = QKeyEvent(QEvent.Type.ShortcutOverride, pressed, modifier)
+    override.ignore()
+    QApplication.sendEvent(focus, override)
+    meant = QKeySequence(QKeyCombination(modifier, pressed))
+    actions = [action for action in cage.window.commands if meant in action.shortcuts() and action.isEnabled()]
+    if actions and not override.isAccepted() and not blocked():
+        actions[0].trigger()
+        return
+    for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
+        if isValid(focus):
+            QApplication.sendEvent(focus, QKeyEvent(kind, pressed, modifier))
 
 
 def aim(chance: random.Random) -> Aim | None:
