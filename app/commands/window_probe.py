@@ -6,6 +6,7 @@ Imports no more at first than a launch does: the first paint is one of the figur
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from app.failure import Failure, describe
 from app.loader import LoadedSummary
 from app.model_form import LoadOptions
 from app.opening import Opening
+from app.recovery import STATE_VARIABLE
 from app.run_state import RunState
 from app.settings import Preferences
 from core.config import DType, Policy, RunSettings
@@ -194,7 +196,8 @@ def main(order: str) -> int:
 
 
 def keep_settings_in(folder: str) -> None:
-    """Let this process neither read nor change what the user chose."""
+    """Let this process neither read nor change what the user chose, nor what a crash has left to the user."""
+    os.environ[STATE_VARIABLE] = folder
     QSettings.setDefaultFormat(QSettings.Format.IniFormat)
     QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, folder)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.recorder import Recorder
-from app.recovery import RecoveryFile, leftovers, recovery_folder
+from app.recovery import STATE_VARIABLE, RecoveryFile, leftovers, recovery_folder
 from app.recovery_offer import kept
 from core.errors import UserError
 from core.trace.events import Event, RunStarted
@@ -36,6 +36,13 @@ def recorded(recorder: Recorder, run: int) -> Path:
 def test_that_recovery_files_lie_with_the_users_state(fresh_home: Path) -> None:
     assert recovery_folder().is_relative_to(fresh_home)
     assert not recovery_folder().exists(), "made only when there is something to record"
+
+
+def test_that_a_window_that_is_measured_sees_nothing_that_a_crash_left_to_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(STATE_VARIABLE, str(tmp_path))
+    assert recovery_folder() == tmp_path / "recovery"
 
 
 def test_that_a_session_without_runs_makes_no_file(tmp_path: Path) -> None:
