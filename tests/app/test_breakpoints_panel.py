@@ -42,7 +42,9 @@ class Desk:
         """Wait until all that is counted and looked for is there."""
         self.stage.work.rack.flush()
         moves = self.stage.work.debugging.moves
-        self.stage.qtbot.waitUntil(lambda: not self.tool._counting.is_busy and not moves.newest.is_busy, timeout=TIMEOUT)
+        self.stage.qtbot.waitUntil(
+            lambda: not self.tool._counting.is_busy and not moves.newest.is_busy, timeout=TIMEOUT
+        )
         self.stage.work.rack.flush()
 
     def press(self, key: Qt.Key, widget: QObject | None = None) -> None:

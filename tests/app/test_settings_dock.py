@@ -329,7 +329,9 @@ def test_that_what_the_parts_lack_cannot_be_chosen_and_the_form_says_why(form: S
     form.set_model(WHOLE)
     assert choosable(form) == [True, True, True]
     assert not form.checks.note.isVisible()
-    damaged = replace(WHOLE, pieces=frozenset({"slim", "trimmed"}), pieces_problems={"lens": "lens.safetensors is damaged."})
+    damaged = replace(
+        WHOLE, pieces=frozenset({"slim", "trimmed"}), pieces_problems={"lens": "lens.safetensors is damaged."}
+    )
     form.set_model(damaged)
     assert choosable(form) == [False, True, True]
     assert form.checks.note.text() == "lens.safetensors is damaged."

@@ -210,7 +210,11 @@ def test_that_a_file_is_decided_anew_without_a_model_and_says_why_it_cannot_be_r
     ("settings", "what_if", "counted"),
     [
         (audit_settings(record=Record.LIVE), "record the run in audit depth", "which this recording does not tell"),
-        (RunSettings(policy=Policy.DENSE, max_new_tokens=5), "Only a run of SpecEE", "which this recording does not tell"),
+        (
+            RunSettings(policy=Policy.DENSE, max_new_tokens=5),
+            "Only a run of SpecEE",
+            "which this recording does not tell",
+        ),
         (audit_settings(max_new_tokens=1), FIRST_ONLY, "starts with the second token"),
     ],
 )

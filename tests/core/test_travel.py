@@ -39,7 +39,11 @@ def given_past() -> Trace:
 
 @cache
 def traces() -> dict[str, Trace]:
-    passes = (TreePlan(), TreePlan(accepted=(), exit_layer=12), TreePlan(accepted=(1, 4), refused=(11, 14), exit_layer=17))
+    passes = (
+        TreePlan(),
+        TreePlan(accepted=(), exit_layer=12),
+        TreePlan(accepted=(1, 4), refused=(11, 14), exit_layer=17),
+    )
     tree = tree_trace(*passes)
     tree.append(ended())
     return {
