@@ -51,7 +51,7 @@ class Ground(CurveItem):
         if self.data is None:
             return
         if self.data.early:
-            left = float(np.round(pixels.x(self.data.exit_layer))) + 1
+            left = pixels.whole_x(self.data.exit_layer) + 1
             shade = QRectF(left, pixels.area.top(), pixels.area.right() - left, pixels.area.height())
             painter.fillRect(shade, QColor(mixed(self.theme.surface, self.theme.window, 0.65)))
         faint = QColor(mixed(self.theme.line, self.theme.surface, 0.3))
@@ -89,22 +89,26 @@ class Curves(CurveItem):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         order = sorted(range(values.shape[1]), key=lambda i: (i == data.emitted_candidate, -i))
         x = pixels.x(layers + 1)
+        stretches = runs(layers.tolist(), set(data.layers.tolist()), data.exit_layer)
         for i in order:
-            self._draw_one(painter, i, dict(zip(layers.tolist(), points(x, pixels.y(values[:, i])), strict=True)))
+            line = dict(zip(layers.tolist(), points(x, pixels.y(values[:, i])), strict=True))
+            self._draw_one(painter, i, line, stretches)
 
-    def _draw_one(self, painter: QPainter, index: int, line: dict[int, QPointF]) -> None:
-        """`line` holds a point for each layer."""
+    def _draw_one(
+        self, painter: QPainter, index: int, line: dict[int, QPointF], stretches: list[tuple[str, list[int]]]
+    ) -> None:
+        """`line` holds a point for each layer; `stretches` are those of `runs`."""
         assert self.data is not None
-        colour = QColor(self.theme.candidates[index % 4])
         emitted = index == self.data.emitted_candidate
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        for kind, run in runs(list(line), set(self.data.layers.tolist()), self.data.exit_layer):
+        for kind, run in stretches:
             painter.setPen(self._pen(kind, index, emitted))
             painter.drawPolyline(QPolygonF([line[layer] for layer in run]))
-        marker = STYLES[index % 4][1]
+        marker, size = STYLES[index % 4][1], 8 if emitted else 6.5
+        rim, colour = QColor(self.theme.surface), QColor(self.theme.candidates[index % 4])
         for layer in self.data.layers.tolist():
-            paint_marker(painter, marker, line[layer], 10 if emitted else 8.5, QColor(self.theme.surface))
-            paint_marker(painter, marker, line[layer], 8 if emitted else 6.5, colour)
+            paint_marker(painter, marker, line[layer], size + 2, rim)
+            paint_marker(painter, marker, line[layer], size, colour)
 
     def _pen(self, kind: str, index: int, emitted: bool) -> QPen:
         colour, style = self.theme.candidates[index % 4], STYLES[index % 4][0]
@@ -151,16 +155,17 @@ class Scores(CurveItem):
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._draw_silent(painter, pixels, data)
-        floor = float(np.round(pixels.y(STRIP[0]))) + 0.5
-        for layer, score in zip(data.layers.tolist(), data.scores.tolist(), strict=True):
-            proposed = score > data.threshold
-            colour = QColor(self.theme.text if proposed else self.theme.muted)
-            x, y = float(np.round(pixels.x(layer + 1))) + 0.5, float(pixels.y(strip_y(score)))
+        floor = pixels.whole_y(STRIP[0]) + 0.5
+        places = points(np.round(pixels.x(data.layers + 1)) + 0.5, pixels.y(strip_y(data.scores)))
+        asked, fired = QColor(self.theme.muted), QColor(self.theme.text)
+        surface = QColor(self.theme.surface)
+        for at, proposed in zip(places, (data.scores > data.threshold).tolist(), strict=True):
+            colour = fired if proposed else asked
             painter.setPen(QPen(colour, 2 if proposed else 1))
-            painter.drawLine(QLineF(x, floor, x, y))
+            painter.drawLine(QPointF(at.x(), floor), at)
             painter.setPen(QPen(colour, 1.3))
-            painter.setBrush(colour if proposed else QColor(self.theme.surface))
-            painter.drawEllipse(QPointF(x, y), 3.2, 3.2)
+            painter.setBrush(colour if proposed else surface)
+            painter.drawEllipse(at, 3.2, 3.2)
         self._label(painter, pixels)
 
     def _draw_silent(self, painter: QPainter, pixels: Pixels, data: CandidateCurves) -> None:
@@ -194,7 +199,7 @@ class ExitLine(CurveItem):
         data = self.data
         if data is None or data.exit_layer == 0:
             return
-        x = float(np.round(pixels.x(data.exit_layer)))
+        x = pixels.whole_x(data.exit_layer)
         colour = QColor(self.theme.text)
         top = pixels.area.top()
         painter.fillRect(QRectF(x - 1, top + 3, 2, float(pixels.y(0.0)) - top - 2), colour)
@@ -216,6 +221,6 @@ def exit_label(data: CandidateCurves) -> str:
 
 
 def _level(painter: QPainter, pixels: Pixels, value: float, pen: QPen) -> None:
-    y = float(np.round(pixels.y(value))) + 0.5
+    y = pixels.whole_y(value) + 0.5
     painter.setPen(pen)
     painter.drawLine(QLineF(pixels.area.left(), y, pixels.area.right(), y))

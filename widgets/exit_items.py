@@ -64,6 +64,9 @@ class Bars(PixelImage):
         painter.setPen(pen)
         painter.drawLine(QLineF(pixels.area.left(), y - 1, pixels.area.right(), y - 1))
 
+    def count(self) -> int:
+        return len(self._layers)
+
     def renew(self, cells: NDArray[np.uint32], left: int, pixels: Pixels) -> None:
         height, width = cells.shape
         means, inside = self._columns(left, left + width, pixels)

@@ -31,8 +31,12 @@ class PixelImage(PixelItem):
         self._from = token if self._from is None else min(token, self._from)
         self.update_from(token)
 
+    def count(self) -> int:
+        """How many tokens there are."""
+        raise NotImplementedError
+
     def renew(self, cells: NDArray[np.uint32], left: int, pixels: Pixels) -> None:
-        """Fill the image's columns from `left` on: `cells`, shape [height, width - left], as `argb` makes them."""
+        """Fill clear columns of the image, the first of which is `left`: `cells`, shape [height, n], with `argb`."""
         raise NotImplementedError
 
     def draw_image(self, painter: QPainter, pixels: Pixels) -> None:
@@ -44,12 +48,17 @@ class PixelImage(PixelItem):
             image.setDevicePixelRatio(pixels.ratio)
             self._made, self._from = (pixels, image), 0
         if self._from is not None:
-            edge = (float(pixels.x(self._from + 0.5)) - pixels.area.left()) * pixels.ratio
-            left = min(max(math.floor(edge) - 1, 0), self._cells.shape[1])
-            if left < self._cells.shape[1]:
-                self.renew(self._cells[:, left:], left, pixels)
+            left, right = (self._column(token, pixels) for token in (self._from, self.count()))
+            self._cells[:, left:] = 0
+            if left < min(right + 2, self._cells.shape[1]):  # not beyond the view
+                self.renew(self._cells[:, left : right + 2], left, pixels)
             self._from = None
         painter.drawImage(pixels.area.topLeft(), self._made[1])
+
+    def _column(self, token: int, pixels: Pixels) -> int:
+        """The column before the one in which a 0-based token begins, as far as it is in view."""
+        edge = ((token + 0.5) * pixels.x_scale + pixels.x_zero - pixels.area.left()) * pixels.ratio
+        return min(max(math.floor(edge) - 1, 0), self._cells.shape[1])
 
 
 def rgb(colour: str) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from widgets.item_stack import ItemStack
 from widgets.painting import painting
 from widgets.palette import DARK, Theme
 from widgets.plot_items import PixelItem, Ticks
@@ -43,7 +44,6 @@ class PlotView(QWidget):
         self._top_room = 0.0
         self._y_bounds = (0.0, 1.0)
         self._hover_at: QPointF | None = None
-        self._pixel_items: list[PixelItem] = []
         self.setAccessibleName(name)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(220, 120)
@@ -53,6 +53,8 @@ class PlotView(QWidget):
         self.canvas = pg.GraphicsView(self)
         for part in (self.canvas, self.canvas.viewport()):  # the plot takes the keys, as a whole
             part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        # It has a ground of its own: what lies below need not be painted with it.
+        self.canvas.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.canvas.viewport().installEventFilter(self)
         self.view = pg.ViewBox(enableMenu=False)
         self.x_axis = TextAxis("bottom", captions[0], ticks[0])
@@ -66,7 +68,8 @@ class PlotView(QWidget):
         grid.addItem(self.view, 0, 1)
         grid.addItem(self.x_axis, 1, 1)
         self.canvas.setCentralItem(grid)
-        self._grid = grid
+        self._grid, self._stack = grid, ItemStack()
+        self.view.addItem(self._stack, ignoreBounds=True)
         self.view.disableAutoRange()
         self.view.setMouseEnabled(x=False, y=False)
         self.view.setDefaultPadding(0)
@@ -83,12 +86,9 @@ class PlotView(QWidget):
         self._message.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._message.label.setWordWrap(True)
 
-    def add(self, item: pg.GraphicsObject, depth: float) -> None:
+    def add(self, item: PixelItem, depth: float) -> None:
         """Put an item into the plot, once; higher depths lie on top."""
-        item.setZValue(depth)
-        self.view.addItem(item, ignoreBounds=True)
-        if isinstance(item, PixelItem):
-            self._pixel_items.append(item)
+        self._stack.add(item, depth)
 
     # What subclasses say. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
 
@@ -128,7 +128,7 @@ class PlotView(QWidget):
         for axis in (self.x_axis, self.y_axis):
             axis.apply_theme(theme, font)
         self._grid.layout.activate()
-        for item in self._pixel_items:
+        for item in self._stack.items:
             item.apply_theme(theme)
         self._readout.setStyleSheet(_READOUT.format(t=theme, border=mixed(theme.muted, theme.surface, 0.5)))
         self._message.setStyleSheet(f"color: {theme.muted}; background: transparent;")

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-import pyqtgraph as pg
 from numpy.typing import ArrayLike, NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from widgets.painting import guarded
 from widgets.palette import Theme
 
 Ticks = Callable[[float, float, float], list[tuple[float, str]]]
@@ -63,6 +61,14 @@ class Pixels:
     def y(self, value: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(value, float) * self.y_scale + self.y_zero
 
+    def whole_x(self, value: float) -> float:
+        """The whole pixel at a single value, much faster than by an array."""
+        return float(round(value * self.x_scale + self.x_zero))
+
+    def whole_y(self, value: float) -> float:
+        """The whole pixel at a single value, much faster than by an array."""
+        return float(round(value * self.y_scale + self.y_zero))
+
     def tokens(self, count: int, exposed: QRectF | None = None) -> tuple[int, int]:
         """First and one past the last of `count` 0-based tokens that are at least half in view.
 
@@ -80,71 +86,54 @@ class Pixels:
 
     def rect(self, left: float, right: float, bottom: float, top: float) -> QRectF:
         """The whole-pixel rectangle of these data bounds."""
-        x0, x1 = np.round(self.x([left, right]))
-        y0, y1 = np.round(self.y([top, bottom]))
-        return QRectF(x0, y0, max(x1 - x0, 1.0), max(y1 - y0, 1.0))
+        x0, y0 = self.whole_x(left), self.whole_y(top)
+        return QRectF(x0, y0, max(self.whole_x(right) - x0, 1.0), max(self.whole_y(bottom) - y0, 1.0))
 
 
 _REACH = 12
 """Pixels by which marks, lines and their rims reach into the columns beside their own, at the most."""
 
 
-class PixelItem(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
-    """Fills the view and paints in pixels: override `draw`."""
+class Host(Protocol):
+    """What a `PixelItem` lies in."""
+
+    def view_area(self) -> QRectF: ...
+
+    def pixel_width(self) -> float: ...
+
+    def update(self, part: QRectF = ..., /) -> None: ...
+
+
+class PixelItem:
+    """Fills the view and paints in pixels: override `draw`. `PlotView.add` gives it a place to be painted in."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setFlag(self.GraphicsItemFlag.ItemUsesExtendedStyleOption)  # or Qt does not say what is exposed
+        self.host: Host | None = None
         self.exposed = QRectF()
         """What `draw` is to paint, in pixels; the rest is as it was."""
 
-    def view_area(self) -> QRectF:
-        """What the view shows, in data coordinates."""
-        return QRectF(self.viewRect() or QRectF())
-
-    def boundingRect(self) -> QRectF:
-        return self.view_area()
-
-    def viewRangeChanged(self) -> None:
-        super().viewRangeChanged()
-        self.prepareGeometryChange()
-
-    def viewTransformChanged(self) -> None:
-        super().viewTransformChanged()
-        self.prepareGeometryChange()
-
-    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        with guarded(painter):
-            to_pixels = painter.worldTransform()
-            area = to_pixels.mapRect(self.view_area())
-            if area.width() < 1 or area.height() < 1:
-                return
-            ratio = painter.device().devicePixelRatioF()
-            pixels = Pixels(to_pixels.m11(), to_pixels.dx(), to_pixels.m22(), to_pixels.dy(), area, ratio)
-            self.exposed = to_pixels.mapRect(option.exposedRect)
-            painter.resetTransform()
-            self.draw(painter, pixels)
+    def update(self, part: QRectF | None = None) -> None:
+        """Have this part, in data coordinates, painted again soon; all of it where none is named."""
+        if self.host is not None:
+            self.host.update() if part is None else self.host.update(part)
 
     def update_from(self, token: int) -> None:
         """Paint the 0-based tokens from this one on again, and the one before, from which a line may lead here."""
-        view, wide = self.view_area(), self._pixel()
-        if token == 0 or not wide:
+        wide = self.host.pixel_width() if self.host is not None else 0.0
+        if token == 0 or self.host is None or not wide:
             self.update()
             return
-        left = token - 0.5 - _REACH * wide
+        view, left = self.host.view_area(), token - 0.5 - _REACH * wide
         self.update(QRectF(left, view.top(), max(view.right() - left, 0), view.height()))
 
-    def _pixel(self) -> float:
-        """Width of a logical pixel in data coordinates; 0 before there is a view. pyqtgraph's own takes long."""
-        view = self.getViewBox()
-        return float(self.view_area().width() / view.width()) if view is not None and view.width() > 0 else 0.0
-
-    # Subclasses say these two. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
+    # Subclasses say these two.
 
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
+        """Paint; the painter is as it was afterwards, whatever was set."""
         raise NotImplementedError
 
     def apply_theme(self, theme: Theme) -> None:
+        """Take over these colours."""
         raise NotImplementedError
 
 
@@ -158,22 +147,23 @@ class Cursor(PixelItem):
         self._widths = widths
         self._colour = QColor()
         self._at: tuple[float | None, float | None] = (None, None)
-        self.hide()
 
     def place(self, x: float | None, y: float | None = None) -> None:
         """Mark the column at `x`, with the cell at `y` in it; None marks nothing."""
         if (x, y) != self._at:
-            self.prepareGeometryChange()
-            self._at = (x, y)
-            self.setVisible(x is not None)
+            before, self._at = self._at, (x, y)
+            self._repaint(before[0], x)
 
-    def boundingRect(self) -> QRectF:
-        """The marked column and no more: the cursor moves often, and what it lies on is dear to paint."""
-        x, view = self._at[0], self.view_area()
-        if x is None:
-            return QRectF()
-        margin = (max(self._widths) + 3) * self._pixel()
-        return QRectF(x - 0.5 - margin, view.top(), 1 + 2 * margin, view.height())
+    def _repaint(self, *columns: float | None) -> None:
+        """Paint these columns of the plot again and no others: the cursor moves often, and what it lies on is dear."""
+        wide = self.host.pixel_width() if self.host is not None else 0.0
+        if self.host is None or not wide:
+            self.update()
+            return
+        view, margin = self.host.view_area(), (max(self._widths) + 3) * wide
+        for x in columns:
+            if x is not None:
+                self.update(QRectF(x - 0.5 - margin, view.top(), 1 + 2 * margin, view.height()))
 
     def apply_theme(self, theme: Theme) -> None:
         self._colour = QColor(theme.selection if self._filled else getattr(theme, self._role))
@@ -184,6 +174,8 @@ class Cursor(PixelItem):
         if x is None:
             return
         column = pixels.rect(x - 0.5, x + 0.5, 0, 1)
+        if column.right() < self.exposed.left() - _REACH or column.left() > self.exposed.right() + _REACH:
+            return
         column.setTop(pixels.area.top())
         column.setBottom(pixels.area.bottom())
         if column.width() < 3:  # a column thinner than that would be all outline

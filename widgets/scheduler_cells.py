@@ -36,6 +36,9 @@ class Cells(PixelImage):
         self._tints[:, 0] = 0  # clear: the selection's band lies below
         self.spoil(0)
 
+    def count(self) -> int:
+        return len(self._states)
+
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
         self.draw_image(painter, pixels)
 
@@ -47,7 +50,6 @@ class Cells(PixelImage):
         half = np.floor(((y - pixels.y_zero) / pixels.y_scale - 0.5) * 2).astype(int)
         columns = np.flatnonzero((token >= 0) & (token < len(self._states)))
         rows = np.flatnonzero((half >= 0) & (half < 2 * self._states.shape[1]))
-        cells[:] = 0
         if len(columns) and len(rows):
             shown = cell_kinds(self._states[token[columns]])[:, half[rows] // 2].T
             cells[np.ix_(rows, columns)] = self._tints[(half[rows] % 2)[:, None], shown]

@@ -57,16 +57,17 @@ class CellMarks(PixelItem):
         self._draw_in_flight(painter, pixels)
 
     def _draw_dots(self, painter: QPainter, pixels: Pixels, size: float, colours: dict[str, QColor]) -> None:
-        """All in view, exposed or not: Qt smooths rims that overlap by how many dots it is given."""
         first, last = pixels.tokens(len(self._states))
         shown = self._states[first:last]
         tokens, layers = np.nonzero(shown & _EXITED)
         full = layers == shown.shape[1] - 1
         right = ~full & ((shown[tokens, layers] & _WRONG) == 0)
-        x, y = _centres(tokens + first, layers, pixels)
-        square = max(size - 2, 2)
-        draw_dots(painter, points(x[full], y[full]), square, colours["full"], colours["halo"], True)
-        draw_dots(painter, points(x[right], y[right]), size, colours["exit"], colours["halo"])
+        tokens += first
+        exposed = pixels.tokens(len(self._states), self.exposed)
+        for kind, side, name in ((full, max(size - 2, 2), "full"), (right, size, "exit")):
+            among = _joined(tokens[kind], exposed)
+            at = points(*_centres(tokens[kind][among], layers[kind][among], pixels))
+            draw_dots(painter, at, side, colours[name], colours["halo"], square=kind is full)
 
     def _draw_in_flight(self, painter: QPainter, pixels: Pixels) -> None:
         """A dotted line up the column of the token that has not left yet, from its last evaluated layer on."""
@@ -86,6 +87,13 @@ def _places(
     first, last = tokens
     token, layer = np.nonzero(states[first:last] & flag)
     return _centres(token + first, layer, pixels)
+
+
+def _joined(tokens: NDArray[np.intp], exposed: tuple[int, int]) -> slice:
+    """Which of the ascending tokens' dots to draw. Qt joins every sixteen to one shape, whose rims run into each other,
+    so a part begins with such a shape, as the whole does."""
+    first, last = np.searchsorted(tokens, exposed).tolist()
+    return slice(first // 16 * 16, last)
 
 
 def _centres(

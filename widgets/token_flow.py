@@ -64,6 +64,16 @@ class TokenFlow:
         end = self._starts[row + 1] if row + 1 < self.rows else len(self)
         return range(self._starts[row], end)
 
+    def boxes_between(self, row: int, left: int, right: int) -> range:
+        """The boxes of one row that reach into left…right, perhaps with one beside them."""
+        boxes = self.boxes_in(row)
+        if not boxes:
+            return boxes
+        start = self._offset(boxes[0])
+        first = bisect_right(self._ends, start + left, boxes[0], boxes[-1] + 1)
+        last = bisect_right(self._ends, start + right, first, boxes[-1] + 1)
+        return range(first, min(last + 1, boxes.stop))
+
     def box_at(self, x: int, row: int) -> int | None:
         """The box under x; None between boxes and beside them."""
         boxes = self.boxes_in(row)

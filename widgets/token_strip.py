@@ -259,7 +259,7 @@ class TokenStrip(QAbstractScrollArea):
             self._paint_row(painter, row, part)
 
     def _paint_row(self, painter: QPainter, row: int, part: QRect) -> None:
-        for box in self._flow.boxes_in(row):
+        for box in self._flow.boxes_between(row, part.left() - MARGIN, part.right() - MARGIN):
             rect = self._rect(box)
             if part.intersects(rect):
                 self._chip.paint(painter, rect, self._state(box))
