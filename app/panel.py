@@ -175,9 +175,9 @@ class Panel(QDockWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """One card around title bar and view; a floating panel fills its window."""
         with painting(self) as painter:
-            colours = self.palette()
-            if self.isFloating():
-                painter.fillRect(self.rect(), colours.color(QPalette.ColorRole.Base))
+            colours, inner = self.palette(), self.rect().adjusted(RADIUS, RADIUS, -RADIUS, -RADIUS)
+            if self.isFloating() or inner.contains(event.rect()):  # the ground below what changes in the view
+                painter.fillRect(event.rect(), colours.color(QPalette.ColorRole.Base))
                 return
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(colours.color(QPalette.ColorRole.Mid), 1))

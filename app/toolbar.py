@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QSlider, QToolBar, QToolButton, QWidget
 
@@ -20,6 +20,8 @@ LEAST_SCRUBBER = 48
 LONGEST_RUN = "Continue"
 """What the Run button may come to say; it keeps the room for it, so that nothing beside it moves."""
 PLAIN = ("pause", "step_token", "step_layer", "stop", "reset")
+NO_LIMIT = 16_777_215
+"""A widget's greatest width where none was set."""
 PADDING = 12
 """Beside the position's words, which are a button."""
 
@@ -37,8 +39,7 @@ class Scrubber(QWidget):
         self.slider.setMinimumWidth(LEAST_SCRUBBER)
         self.slider.setMaximumWidth(SCRUBBER_WIDTH)
         self.slider.valueChanged.connect(self.moved)
-        self.label = _asking(actions["goto_token"])
-        self.label.setMinimumWidth(self.label.fontMetrics().horizontalAdvance("token 0000 / 0000") + PADDING)
+        self.label = _Position(actions["goto_token"])
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 4, 0)
         row.setSpacing(4)
@@ -58,7 +59,7 @@ class Scrubber(QWidget):
             self.slider.setRange(0, max(0, count - 1))
             self.slider.setValue(selected.token or 0)
         self.slider.setEnabled(count > 1)
-        self.label.setText(_position(count, selected))
+        self.label.show_words(_position(count, selected))
 
 
 class ToolBar(QToolBar):
@@ -155,12 +156,26 @@ def slim(action: QAction) -> QToolButton:
     return button
 
 
-def _asking(action: QAction) -> QToolButton:
-    """A button in place of a label: what it says is set from outside, what it does is the action's."""
-    button = named(QToolButton(), "Position", action.toolTip())
-    button.setProperty("role", "slim")
-    button.clicked.connect(action.trigger)
-    return button
+class _Position(QToolButton):
+    """A button in place of a label: what it says is set from outside, what it does is the action's.
+
+    Its size is fixed: words that change with every token would else make the whole window lay itself out each time.
+    """
+
+    def __init__(self, action: QAction) -> None:
+        super().__init__()
+        named(self, "Position", action.toolTip())
+        self.setProperty("role", "slim")
+        self.clicked.connect(action.trigger)
+
+    def show_words(self, words: str) -> None:
+        """Say this, in more room where it needs some; room once taken is kept."""
+        self.setText(words)
+        least = self.fontMetrics().horizontalAdvance("token 0000 / 0000") + PADDING
+        kept = self.maximumWidth() if self.maximumWidth() < NO_LIMIT else least
+        wanted = QSize(max(self.sizeHint().width(), kept), self.sizeHint().height())
+        if wanted != self.maximumSize():
+            self.setFixedSize(wanted)
 
 
 def _position(count: int, selected: Selection) -> str:

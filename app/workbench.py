@@ -127,12 +127,13 @@ class Workbench(QObject):
 
     @Slot(object)
     def _show_selection(self, selection: Selection) -> None:
-        running = self.session.state is RunState.RUNNING
+        follows = self.session.state is RunState.RUNNING and self.session.is_following
         self.guessing.lift()
-        self.views.show_selection(selection, gently=self.travel.is_playing or (running and self.session.is_following))
+        self.views.show_selection(selection, gently=self.travel.is_playing or follows)
         self.rack.show_selection()
         self.guessing.look()
-        self._show_position()
+        if not follows:  # else the figures, which each token renews in their turn, bring it with them
+            self._show_position()
 
     @Slot()
     def _show_figures(self) -> None:

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.actions import Actions
+from app.toolbar import Scrubber
+from app.travel_button import ReplayButton
+from widgets.selection import Selection
+
+
+class Layouts(QObject):
+    """Counts how often a widget is asked to lay itself out."""
+
+    def __init__(self, widget: QObject) -> None:
+        super().__init__(widget)
+        self.count = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() is QEvent.Type.LayoutRequest
+        return False
+
+
+def test_that_a_selection_that_moves_on_does_not_lay_the_toolbar_out_anew(qtbot: QtBot) -> None:
+    owner = QObject()
+    actions = Actions(owner)
+    scrubber = Scrubber(actions, ReplayButton(actions))
+    qtbot.addWidget(scrubber)
+    with qtbot.waitExposed(scrubber):
+        scrubber.show()
+    scrubber.show_tokens(9, Selection(8))
+    QApplication.processEvents()
+    layouts = Layouts(scrubber)
+    for token in range(9, 120):
+        scrubber.show_tokens(token + 1, Selection(token))
+    QApplication.processEvents()
+    assert layouts.count == 0
+    assert scrubber.label.text() == "token 120 / 120"
+    scrubber.show_tokens(120_000, Selection(119_999, layer=29))
+    QApplication.processEvents()
+    assert layouts.count > 0
+    assert scrubber.label.width() >= scrubber.label.sizeHint().width()
