@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygon
 
 from core.analysis.summaries import CandidateCurves
 from widgets.candidate_legend import STYLES, paint_marker
+from widgets.made_before import MadeBefore
 from widgets.palette import DARK, Theme
 from widgets.plot_items import PixelItem, Pixels, points
 from widgets.theme import mixed
@@ -73,13 +74,22 @@ def shown_curves(data: CandidateCurves, full: bool) -> tuple[NDArray[np.int64], 
     return np.arange(data.depth), data.audit.full if full else data.audit.local
 
 
-class Curves(CurveItem):
+class Curves(CurveItem, MadeBefore):
     """A curve a candidate, markers at the evaluated layers only; the emitted one thicker and on top.
 
     What an audit adds steps back: thin where the predictors of the layers were not asked, dotted beyond the exit.
     """
 
-    def draw(self, painter: QPainter, pixels: Pixels) -> None:
+    def set_data(self, data: CandidateCurves | None, show_score: bool, full: bool) -> None:
+        super().set_data(data, show_score, full)
+        self.forget()
+        self.make()
+
+    def apply_theme(self, theme: Theme) -> None:
+        super().apply_theme(theme)
+        self.forget()
+
+    def paint_all(self, painter: QPainter, pixels: Pixels) -> None:
         data = self.data
         if data is None:
             return

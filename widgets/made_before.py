@@ -1,0 +1,62 @@
+"""A plot item whose picture is made before it is painted, so that no frame has to do both."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QPainter, QPixmap
+
+from widgets.plot_items import PixelItem, Pixels
+
+
+class MadeBefore(PixelItem):
+    """Override `paint_all`, and call `forget` when something has changed and `make` once all of it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pixels: Pixels | None = None
+        """What the newest picture was made for."""
+        self._picture: QPixmap | None = None
+
+    def paint_all(self, painter: QPainter, pixels: Pixels) -> None:
+        """Paint everything, exposed or not."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """Make the picture anew before it is painted next."""
+        self._picture = None
+        self.update()
+
+    def make(self) -> None:
+        """Make the picture now, for the place that the last one was made for."""
+        if self._picture is None and self._pixels is not None:
+            self._make(self._pixels)
+
+    def draw(self, painter: QPainter, pixels: Pixels) -> None:
+        if self._picture is None or self._pixels != pixels:
+            self._make(pixels)
+        if self._picture is not None:
+            painter.drawPixmap(_corner(pixels), self._picture)
+
+    def _make(self, pixels: Pixels) -> None:
+        corner, self._pixels = _corner(pixels), pixels
+        width, height = (
+            math.ceil((end - start) * pixels.ratio)
+            for end, start in ((pixels.area.right(), corner.x()), (pixels.area.bottom(), corner.y()))
+        )
+        self._picture = QPixmap(width, height)
+        self._picture.setDevicePixelRatio(pixels.ratio)
+        self._picture.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(self._picture)
+        try:
+            painter.translate(-corner)
+            self.paint_all(painter, pixels)
+        finally:
+            painter.end()
+
+
+def _corner(pixels: Pixels) -> QPointF:
+    """The upper left corner of the view, on a whole pixel of the screen: a picture beside them would be blurred."""
+    x, y = (math.floor(value * pixels.ratio) / pixels.ratio for value in (pixels.area.left(), pixels.area.top()))
+    return QPointF(x, y)
