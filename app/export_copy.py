@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMimeData, QModelIndex, Qt
+from PySide6.QtCore import QAbstractItemModel, QAbstractListModel, QMimeData, QModelIndex, Qt
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from app.export_picture import widget_image
@@ -32,7 +32,7 @@ def rows_text(view: QAbstractItemView) -> str:
 def table_of(view: QAbstractItemView) -> Table:
     """Everything that a table shows, as it is written there."""
     model = view.model()
-    titles = [str(model.headerData(at, Qt.Orientation.Horizontal) or "") for at in range(model.columnCount())]
+    titles = [str(model.headerData(at, Qt.Orientation.Horizontal) or "") for at in _columns(model)]
     return Table(tuple(titles), _rows(view, selected=False))
 
 
@@ -54,8 +54,11 @@ def find_table(view: QWidget) -> QAbstractItemView | None:
 def _rows(view: QAbstractItemView, *, selected: bool) -> list[Row]:
     model, chosen = view.model(), view.selectionModel()
     rows = sorted({index.row() for index in chosen.selectedIndexes()}) if selected and chosen else []
-    columns = range(model.columnCount())
-    return [[_text(model.index(row, at)) for at in columns] for row in rows or range(model.rowCount())]
+    return [[_text(model.index(row, at)) for at in _columns(model)] for row in rows or range(model.rowCount())]
+
+
+def _columns(model: QAbstractItemModel) -> range:
+    return range(1 if isinstance(model, QAbstractListModel) else model.columnCount())  # which a list keeps private
 
 
 def _text(index: QModelIndex) -> str:
