@@ -119,7 +119,7 @@ def test_that_the_frontier_is_the_analysis_and_a_question_asked_meanwhile_comes_
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        (audit_settings(record=Record.LIVE), "record it in audit depth"),
+        (audit_settings(record=Record.LIVE), "record the run in audit depth"),
         (RunSettings(policy=Policy.DENSE, max_new_tokens=4, record=Record.AUDIT), "Only a run of SpecEE"),
     ],
 )

@@ -23,7 +23,7 @@ def card() -> dict[str, Any]:
 
 def test_that_shipped_parts_are_small_and_hold_nothing_but_data() -> None:
     files = sorted(FOLDER.iterdir())
-    assert {path.suffix for path in files} == {".json", ".safetensors"}
+    assert {path.suffix for path in files} == {".json", ".md", ".safetensors"}
     assert sum(path.stat().st_size for path in files) < MOST_BYTES
 
 
