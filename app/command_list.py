@@ -40,6 +40,7 @@ class Command:
 
 def commands_of(bar: QMenuBar) -> list[Command]:
     """The entries of all menus, in their order; menus that are filled when they open are filled first."""
+    _fill(bar)  # before any is looked at: one that is filled may empty another
     found: dict[int, Command] = {}
     for action in bar.actions():
         menu = _menu(action)
@@ -59,8 +60,14 @@ def _menu(action: QAction) -> QMenu | None:
     return menu if isinstance(menu, QMenu) else None
 
 
+def _fill(menus: QMenuBar | QMenu) -> None:
+    for action in menus.actions():
+        if (menu := _menu(action)) is not None:
+            menu.aboutToShow.emit()
+            _fill(menu)
+
+
 def _entries(menu: QMenu, path: str) -> Iterator[Command]:
-    menu.aboutToShow.emit()
     for action in menu.actions():
         below = _menu(action)
         if below is not None:
