@@ -25,10 +25,12 @@ class FoldHeader(QAbstractButton):
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._summary = ""
+        self._summary: str | None = None
 
     def set_summary(self, text: str) -> None:
         """What the section holds."""
+        if text == self._summary:
+            return  # all sections are told with every run, and each would paint itself anew
         self._summary = text
         self.setAccessibleDescription(text)
         self.setToolTip(f"{self.text()}: {text}" if text else self.text())

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent
+from PySide6.QtCore import QMimeData, Qt, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QScrollArea
 
 from app import layout
@@ -31,6 +31,7 @@ from app.actions import (
 )
 from app.desk import Desk
 from app.explanations_desk import Explainer
+from app.first_paint import FirstPaint
 from app.forms import named
 from app.help import about_dialog
 from app.icons import app_icon
@@ -71,7 +72,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.preferences = preferences
         self.theme: Theme = DARK
-        self._painted = self._guarded = False
+        self._guarded = False
         self._names = ("", "")
         """Of the session and of the model."""
         self.setObjectName("main")
@@ -94,6 +95,7 @@ class MainWindow(QMainWindow):
         self.desk = Desk(self)
         self.explainer = Explainer(self)
         fill_menu_bar(self)
+        FirstPaint(self, self.shown.emit)
         self._connect()
         self._await_session()
 
@@ -147,12 +149,6 @@ class MainWindow(QMainWindow):
     def guard_closing(self) -> None:
         """From now on, ask through `close_asked` before the user's own closing; `close` itself still closes."""
         self._guarded = True
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if not self._painted:
-            self._painted = True
-            QTimer.singleShot(0, self, self.shown.emit)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember and vanish at once; what ends afterwards, such as the engine's thread, takes up to a layer."""

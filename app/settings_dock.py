@@ -160,7 +160,7 @@ class SettingsPanel(QWidget):
     def set_running(self, running: bool) -> None:
         """Whether a run holds the model, which then cannot be reloaded with a click beside its settings."""
         self._running = running
-        self._show()
+        self._offer_reload()
 
     def set_unfolded(self, keys: list[str]) -> None:
         """Unfold these sections and fold the others."""
@@ -256,7 +256,7 @@ class SettingsPanel(QWidget):
         self.tree.allow_mapping(self.exits.used.needs_parts)
         self.checks.show_inputs(lens=Input.LENS in used, checks=Input.CHECKS in used)
         self.sampling.allow_sampling(Input.SAMPLING in used)
-        self.model.set_can_reload(self._facts is not None and not self._running)
+        self._offer_reload()
         if self.record.currentData() == Record.AUDIT:
             self.audit_note.show_remark(AUDIT_NOTE)
         else:
@@ -264,6 +264,9 @@ class SettingsPanel(QWidget):
         bodies = self.scheduler, self.checks, self.tree, self.sampling, self.model
         for fold, words in zip(self.folds, [body.summary() for body in bodies], strict=True):
             fold.set_summary(words)
+
+    def _offer_reload(self) -> None:
+        self.model.set_can_reload(self._facts is not None and not self._running)
 
     @Slot()
     def _reveal_error(self) -> None:

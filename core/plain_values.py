@@ -30,12 +30,22 @@ def from_plain(kind: type[T], values: object, *, required: Sequence[str] = ()) -
     """
     if not isinstance(values, dict):
         raise TypeError(f"{_shown(values)} where named values belong")
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     if wrong := [name for name in values if name not in hints]:
         raise ValueError(f"{_shown(wrong[0])} is no setting")
     if missing := [name for name in required if name not in values]:
         raise ValueError(f"{missing[0]} is missing")
     return kind(**{name: _read(name, hints[name], value) for name, value in values.items()})
+
+
+_HINTS: dict[type, dict[str, Any]] = {}
+"""The types of the fields by dataclass, kept: Python compiles every annotation anew each time it is asked."""
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    if kind not in _HINTS:
+        _HINTS[kind] = get_type_hints(kind)
+    return _HINTS[kind]
 
 
 def _read(name: str, kind: Any, value: object) -> Any:
