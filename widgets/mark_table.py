@@ -130,8 +130,9 @@ class MarkTable(QTableView):
             super().keyPressEvent(event)
 
     def write(self, row: int) -> None:
-        """Let the user type this row's note."""
-        if 0 <= row < self.rows.rowCount():
+        """Let the user type this row's note, or go on with it."""
+        writing = self.state() is QAbstractItemView.State.EditingState
+        if 0 <= row < self.rows.rowCount() and not writing:
             self.setCurrentIndex(self.rows.index(row, NOTE))
             self.edit(self.rows.index(row, NOTE))
 
