@@ -18,7 +18,7 @@ usage() {
 
   setup    libraries, fonts and the virtual environment .venv; nothing more
   run      the window; further arguments go to specee-viewer (./dev.sh run model list)
-  test     lint, the fast tests, some spoiled files, a monkey at the window, then the tests on the default model
+  test     lint, the fast tests, some spoiled files, then the tests on the default model
   check    lint and the fast tests (further arguments go to pytest): no model, no network once set up
   lint     ruff, its formatter, mypy and the import contracts
   soak     every test, the property tests again with twenty other seeds, fifty kills, 12 000 spoiled files, and a
@@ -204,7 +204,6 @@ case $command in
         lint
         fast_tests
         fuzz_tests
-        monkey_tests
         model_tests
         ;;
     check)

@@ -260,12 +260,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         keep_settings_in(folder)
         for mode in (ThemeMode.DARK, ThemeMode.LIGHT):
-            studio = Studio(application, mode, arguments.out)
             if not arguments.sample:
-                studio.take_all(arguments.model)
-                studio.session.reset()
-            studio.take_sample()
-            studio.close()
+                live = Studio(application, mode, arguments.out)
+                live.take_all(arguments.model)
+                live.close()
+            recorded = Studio(application, mode, arguments.out)
+            recorded.take_sample()
+            recorded.close()
     return 0
 
 
