@@ -40,7 +40,10 @@ class QualityItem(PixelItem):
         if self.found is not None:
             self.paint_quality(painter, pixels, self.found)
 
+    # What subclasses say. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
+
     def paint_quality(self, painter: QPainter, pixels: Pixels, found: Quality) -> None:
+        """Paint what there is; called where there is something."""
         raise NotImplementedError
 
     def line(self, painter: QPainter, pixels: Pixels, ends: tuple[float, float, float, float]) -> None:

@@ -19,6 +19,8 @@ class MadeBefore(PixelItem):
         """What the newest picture was made for."""
         self._picture: QPixmap | None = None
 
+    # What subclasses say. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
+
     def paint_all(self, painter: QPainter, pixels: Pixels) -> None:
         """Paint everything, exposed or not."""
         raise NotImplementedError

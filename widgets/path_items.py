@@ -35,7 +35,10 @@ class PathItem(PixelItem):
         if self.figure is not None:
             self.paint_path(painter, pixels, self.figure)
 
+    # What subclasses say. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
+
     def paint_path(self, painter: QPainter, pixels: Pixels, figure: TreeFigure) -> None:
+        """Paint the chosen path; called where there is a tree."""
         raise NotImplementedError
 
 

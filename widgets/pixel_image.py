@@ -31,6 +31,8 @@ class PixelImage(PixelItem):
         self._from = token if self._from is None else min(token, self._from)
         self.update_from(token)
 
+    # What subclasses say. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
+
     def count(self) -> int:
         """How many tokens there are."""
         raise NotImplementedError

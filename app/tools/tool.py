@@ -43,6 +43,8 @@ class Tool(QObject):
     def selection(self) -> Selection:
         return self.work.session.selection
 
+    # What subclasses say. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
+
     def build(self) -> QWidget:
         """Make the view; called once, before anything else."""
         raise NotImplementedError

@@ -57,7 +57,7 @@ def test_that_our_loggers_are_heard_from_any_thread_until_the_window_goes(stage:
 
 def test_that_a_report_tells_fault_versions_settings_and_log_and_no_folder_of_the_users() -> None:
     home = str(Path.home())
-    failure = Failure("Something went wrong.", f'File "{home}/work/a.py", line 3\nValueError: {home}', False)
+    failure = Failure("Something went wrong.", f'File "{home}/project/a.py", line 3\nValueError: {home}', False)
     report = bug_report(failure, "tiny · float32", FormValues(custom=f"{home}/rule.py:Rule"), ["10:00:00 note: begun"])
     for words in (
         "Something went wrong.",
@@ -66,7 +66,7 @@ def test_that_a_report_tells_fault_versions_settings_and_log_and_no_folder_of_th
         "tiny · float32",
         '"threshold"',
         "begun",
-        "~/work/a.py",
+        "~/project/a.py",
     ):
         assert words in report
     assert home not in report
