@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from core.config import KVPolicy
+from core.choices import KVPolicy
 from core.progress import Progress, Report, check
 from core.stopwatch import Clock
 from core.trace.events import StageTimes

@@ -12,7 +12,8 @@ from app.commands.bench_ours import EngineContender, label_of
 from app.commands.bench_peers import EARLY_EXIT, PROMPT_LOOKUP, GenerateContender, load_peer
 from app.commands.opening import Opened
 from app.commands.recording import Keep
-from core.config import DType, KVPolicy, Policy, RunSettings, TreeSettings
+from core.choices import DType, KVPolicy, Policy
+from core.config import RunSettings, TreeSettings
 from core.errors import UserError
 from core.exits.requirements import check_parts
 from core.model.devices import fastest_dtype

@@ -11,7 +11,8 @@ from app.commands.bench_contest import Arrivals, Label, Pass, Turn
 from app.commands.opening import Opened
 from app.commands.recording import Keep
 from core.analysis.summaries import is_wrong
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.engine import Engine, RunRequest
 from core.stopwatch import Clock
 from core.trace.events import Event, ExitReason, TokenEmitted, TreeAccepted, Verified

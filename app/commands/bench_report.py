@@ -12,7 +12,7 @@ from app.commands.bench_contest import GENERATE, Label, Pass, SameTokens, Turn, 
 from app.commands.bench_costs import Unit, budget, stages
 from app.commands.bench_field import Field
 from app.commands.recording import Keep
-from core.config import DType, Policy
+from core.choices import DType, Policy
 
 WEIGHT_BYTES = {
     "float32": (4.0, 4.0),

@@ -10,7 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.commands import options
+from app.commands import choosing, options
 
 if TYPE_CHECKING:
     from core.analysis.compare import Comparison
@@ -38,7 +38,7 @@ def add_parser(commands: options.Commands) -> None:
             f"--run-{name}",
             metavar="N",
             type=options.whole("run", 1),
-            help=f"which run of {name.upper()}, from 1 on; needed where it holds several",
+            help=f"of {name.upper()}, {choosing.HELP}; needed where it holds several",
         )
     parser.add_argument("--tokens", action="store_true", help="also list every token with both exit layers")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.commands import options
+from app.commands import choosing, options
 from core.errors import UserError
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ def add_parser(commands: options.Commands) -> None:
         type=Path,
         help="the new file; .csv makes a table, .svg and .png a picture. A file that is there is never overwritten",
     )
-    parser.add_argument(
-        "--run", metavar="N", type=options.whole("run", 1), help="which run, by its place in the file from 1 on"
-    )
+    parser.add_argument("--run", metavar="N", type=options.whole("run", 1), help=f"which run: {choosing.HELP}")
     _add_view_flags(parser)
 
 
@@ -104,18 +102,15 @@ def _export_events(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def chosen_runs(file: SessionFile, place: int | None) -> tuple[RunInfo, ...]:
-    """The run at this place of the file, from 1 on, or all.
+def chosen_runs(file: SessionFile, wanted: int | None) -> tuple[RunInfo, ...]:
+    """The run of this 1-based number, or all.
 
     Raises:
         UserError: there is no such run.
     """
-    if place is None:
+    if wanted is None:
         return file.runs
-    if place > len(file.runs):
-        runs = "one run" if len(file.runs) == 1 else f"{len(file.runs)} runs"
-        raise UserError(f"{file.path} has no run {place}; it holds {runs}.")
-    return file.runs[place - 1 : place]
+    return (file.runs[choosing.chosen(file.path, [run.number for run in file.runs], wanted)],)
 
 
 def _export_view(arguments: argparse.Namespace) -> int:
@@ -161,10 +156,7 @@ def _list_views() -> int:
 def _subject(file: SessionFile, arguments: argparse.Namespace) -> Subject:
     from core.report.views import Subject
 
-    runs = chosen_runs(file, arguments.run)
-    if len(runs) != 1:
-        told = f"{len(runs)} runs; choose one with --run" if runs else "no run; record one first"
-        raise UserError(f"{file.path} holds {told}.")
-    number = runs[0].number
+    numbers = [run.number for run in file.runs]
+    number = numbers[choosing.chosen(file.path, numbers, arguments.run)]
     token, layer = (None if value is None else value - 1 for value in (arguments.token, arguments.layer))
     return Subject(file.trace(number), file.weights(number), token, layer)

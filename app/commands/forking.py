@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.commands import options, setting_flags
-from core.config import Record, RunSettings
+from app.commands import choosing, options, setting_flags
+from core.choices import Record
+from core.config import RunSettings
 from core.errors import UserError
 
 if TYPE_CHECKING:
     from core.trace.fork import Fork
+    from core.trace.marks import Mark
     from core.trace.raw_runs import RawRun
-    from core.trace.session_file import SessionFile
     from core.trace.stored_trace import StoredTrace
 
 _BELONG = {"run": "--run", "at": "--at", "token": "--token"}
@@ -34,7 +35,7 @@ def add_fork(parser: argparse.ArgumentParser) -> None:
         "that run's",
     )
     group.add_argument(
-        "--run", metavar="R", type=options.whole("run", 1), help="which run, from 1 on (default: the only)"
+        "--run", metavar="R", type=options.whole("run", 1), help=f"{choosing.HELP} (default: the only one)"
     )
     group.add_argument(
         "--at", metavar="N", type=options.whole("token", 1), help="the last token, from 1 on, that is taken over"
@@ -57,6 +58,8 @@ def check(arguments: argparse.Namespace) -> None:
         raise UserError("A branch goes on from its run's own prompt; leave out --prompt, or --fork.")
     if arguments.at is None:
         raise UserError("--at is missing; say with --at N which token is the last that the branch takes over.")
+    if arguments.token == "":
+        raise UserError("--token is empty; give the text that is to stand there, or leave it out to keep the token.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,10 @@ class Origin:
     """The run that is left."""
 
     trace: StoredTrace
-    raw: RawRun
+    kept: tuple[RawRun, ...]
+    """The run and those that it descends from, the oldest first."""
+    marks: tuple[Mark, ...]
+    """Theirs."""
     next_number: int
     """Of the runs to come."""
 
@@ -95,20 +101,17 @@ def opened(arguments: argparse.Namespace) -> Iterator[Origin]:
     Raises:
         UserError: the file cannot be read, or has no such run, or has several and none was chosen.
     """
+    from core.analysis.forks import descent
     from core.trace.raw_runs import RawRun
     from core.trace.session_file import SessionFile
 
     with closing(SessionFile(arguments.fork)) as file:
-        number = _number(file, arguments.run)
-        yield Origin(file.trace(number), RawRun.of(file, number), max(run.number for run in file.runs) + 1)
-
-
-def _number(file: SessionFile, place: int | None) -> int:
-    count = len(file.runs)
-    if not count:
-        raise UserError(f"{file.path} holds no run; record one first.")
-    if place is None and count > 1:
-        raise UserError(f"{file.path} holds {count} runs; choose one with --run, from 1 to {count}.")
-    if place is not None and place > count:
-        raise UserError(f"{file.path} has no run {place}; it holds {count}.")
-    return file.runs[(place or 1) - 1].number
+        numbers = [run.number for run in file.runs]
+        number = numbers[choosing.chosen(file.path, numbers, arguments.run)]
+        line = descent({run.number: run.started.branch and run.started.branch.origin for run in file.runs}, number)
+        yield Origin(
+            trace=file.trace(number),
+            kept=tuple(RawRun.of(file, one) for one in line),
+            marks=tuple(mark for mark in file.marks() if mark.run in line),
+            next_number=max(numbers) + 1,
+        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.config import DType
+from core.choices import DType
 from core.progress import Report
 
 if TYPE_CHECKING:

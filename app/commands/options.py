@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from core.config import DEFAULT_MODEL, DType
+from core.choices import DType
+from core.config import DEFAULT_MODEL
 from core.errors import UserError
 
 Commands = Any

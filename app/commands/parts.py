@@ -43,7 +43,7 @@ def import_(arguments: argparse.Namespace) -> int:
     Raises:
         UserError: a file is refused or does not fit the model, or nothing can be written.
     """
-    from core.config import DType
+    from core.choices import DType
     from core.exits.importing import import_parts
     from core.exits.parts import save_parts
     from core.model.loading import load_model

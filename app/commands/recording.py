@@ -7,13 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from core.config import Record
+from core.choices import Record
 from core.errors import UserError
 from core.trace.events import Event, FloatArray, RunEnded, RunStarted, ScheduleChosen, TokenEmitted
 from core.trace.jsonl import write_events
-from core.trace.raw_runs import RawRun
+
+if TYPE_CHECKING:
+    from app.commands.forking import Origin
+    from core.trace.session_writer import SessionWriter
 
 
 class Keep(StrEnum):
@@ -59,7 +62,7 @@ def saved(
     path: Path,
     events: Iterable[Event],
     weights: Mapping[str, FloatArray] | None = None,
-    origin: RawRun | None = None,
+    origin: Origin | None = None,
 ) -> Iterator[Iterator[Event]]:
     """Write events to `path` as they are taken: a session where its name ends in .specee, else JSON Lines.
 
@@ -70,7 +73,7 @@ def saved(
         path: a new file.
         events: those of one run.
         weights: the arrays of the predictors that judge it, which a session keeps.
-        origin: the run that it branched off, which a session keeps too.
+        origin: the run that it branched off, which a session keeps too, with its own origins and all bookmarks.
 
     Raises:
         UserError: it cannot be written.
@@ -130,7 +133,7 @@ def _writing(path: Path, lines: TextIO, events: Iterable[Event]) -> Iterator[Eve
 
 @contextmanager
 def _recorded(
-    path: Path, events: Iterable[Event], weights: Mapping[str, FloatArray] | None, origin: RawRun | None
+    path: Path, events: Iterable[Event], weights: Mapping[str, FloatArray] | None, origin: Origin | None
 ) -> Iterator[Iterator[Event]]:
     from core.trace.session_writer import SessionWriter
 
@@ -142,7 +145,7 @@ def _recorded(
             if writer is None:  # a run that is refused has no first event, and leaves no file
                 writer = SessionWriter(path)
                 if origin is not None:
-                    writer.copy(origin)
+                    _take_over(writer, origin)
             writer.take(event, weights)
             yield event
 
@@ -153,3 +156,10 @@ def _recorded(
     finally:
         if writer is not None:
             writer.abandon()
+
+
+def _take_over(writer: SessionWriter, origin: Origin) -> None:
+    for run in origin.kept:
+        writer.copy(run)
+    for mark in origin.marks:
+        writer.put_mark(mark)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from app.commands import options
+from app.commands import choosing, options
 
 
 def add_parser(commands: options.Commands) -> None:
@@ -21,9 +21,7 @@ def add_parser(commands: options.Commands) -> None:
     parser.add_argument(
         "--out", metavar="FILE.html", type=Path, required=True, help="the new file; one that is there is kept"
     )
-    parser.add_argument(
-        "--run", metavar="N", type=options.whole("run", 1), help="only this run, by its place in the file from 1 on"
-    )
+    parser.add_argument("--run", metavar="N", type=options.whole("run", 1), help=f"only this run: {choosing.HELP}")
 
 
 def report(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.choices import NO_TEMPLATE
 from app.commands import console, forking, options, setting_flags
-from core.config import DType
+from core.choices import DType
 from core.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from app.commands.recording import Keep
     from app.loader import LoadedEngine
     from core.trace.events import Event, FloatArray
-    from core.trace.raw_runs import RawRun
     from core.trace.trace import Trace
 
 RECORDS = ("off", "live", "audit")
@@ -100,7 +99,7 @@ def _run_branch(arguments: argparse.Namespace) -> int:
         settings, fork = origin.asked(arguments)
         engine = _load(arguments, stop)
         events = engine.run(fork.prompt, settings, origin.next_number, stop, time.perf_counter, fork)
-        with _written(arguments.out, events, engine.weights(settings), origin.raw) as written:
+        with _written(arguments.out, events, engine.weights(settings), origin) as written:
             trace = _follow(written, Keep(arguments.record or settings.record), echo=not arguments.json, remarks=())
     return _told(trace, arguments)
 
@@ -149,7 +148,10 @@ def _load(arguments: argparse.Namespace, cancel: threading.Event) -> LoadedEngin
 
 @contextmanager
 def _written(
-    out: Path | None, events: Iterable[Event], weights: Mapping[str, FloatArray] | None, origin: RawRun | None = None
+    out: Path | None,
+    events: Iterable[Event],
+    weights: Mapping[str, FloatArray] | None,
+    origin: forking.Origin | None = None,
 ) -> Iterator[Iterable[Event]]:
     """The events, each written to `out` before it is handed on, where a file was asked for."""
     if out is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from app.commands.choosing import chosen
 from core.errors import UserError
 from core.trace.events import Event, RunStarted
 from core.trace.jsonl import read_events
@@ -22,7 +23,7 @@ def opened_run(path: Path, number: int | None, flag: str) -> Iterator[ReadableTr
 
     Args:
         path: a session file or JSON Lines of events; what it holds tells which, not its name.
-        number: the run's place in the file, from 1 on; None for the only one.
+        number: the run's, from 1 on, as `chosen` takes it; None for the only one.
         flag: how the command line asks for a run, for the sentence that tells how to choose.
 
     Raises:
@@ -30,11 +31,11 @@ def opened_run(path: Path, number: int | None, flag: str) -> Iterator[ReadableTr
     """
     if _is_database(path):
         with closing(SessionFile(path)) as session:
-            runs = session.runs
-            yield session.trace(runs[_chosen(path, number, len(runs), flag)].number)
+            numbers = [run.number for run in session.runs]
+            yield session.trace(numbers[chosen(path, numbers, number, flag)])
         return
     traces = _traces(path)
-    yield traces[_chosen(path, number, len(traces), flag)]
+    yield traces[chosen(path, [trace.started.run if trace.started else 0 for trace in traces], number, flag)]
 
 
 def _is_database(path: Path) -> bool:
@@ -71,15 +72,3 @@ def _runs_of(events: Iterator[Event]) -> Iterator[Trace]:
         trace.append(event)
     if trace is not None:
         yield trace
-
-
-def _chosen(path: Path, number: int | None, count: int, flag: str) -> int:
-    """The place of the run, from 0 on."""
-    if not count:
-        raise UserError(f"{path} holds no run; record one first.")
-    if number is None and count > 1:
-        raise UserError(f"{path} holds {count} runs; choose one with {flag}, from 1 to {count}.")
-    if number is not None and not 1 <= number <= count:
-        runs = "one run" if count == 1 else f"the runs 1 to {count}"
-        raise UserError(f"{path} has no run {number}; it holds {runs}.")
-    return (number or 1) - 1

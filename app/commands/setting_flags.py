@@ -10,7 +10,8 @@ from typing import Any
 from app.commands import fitting, options, tree_flags
 from app.form_values import FOLLOW_MODEL
 from app.profiles import PAPER, recommended
-from core.config import Head, KVPolicy, Lens, Policy, RunSettings, policy_from_text
+from core.choices import Head, KVPolicy, Lens, Policy
+from core.config import RunSettings, policy_from_text
 
 DEFAULTS = RunSettings()
 PROFILES = (FOLLOW_MODEL, PAPER)

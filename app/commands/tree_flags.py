@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from app.commands import options
-from core.config import MOST_NODES, Mapping, TreeSettings
+from core.choices import Mapping
+from core.config import MOST_NODES, TreeSettings
 from core.errors import UserError
 from core.plain_values import from_plain
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.commands import console, setting_flags
-from core.config import Head, TreeSettings
+from core.choices import Head
+from core.config import TreeSettings
 
 if TYPE_CHECKING:
     import threading

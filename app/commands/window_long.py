@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from core.config import Policy, Record
+from core.choices import Policy, Record
 from core.trace import codec, packing
 from core.trace.events import Audited, Event, RunStarted
 from core.trace.fields import KINDS, fields_of

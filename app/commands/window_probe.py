@@ -28,7 +28,8 @@ from app.opening import Opening
 from app.recovery import STATE_VARIABLE
 from app.run_state import RunState
 from app.settings import Preferences
-from core.config import DType, Policy, RunSettings
+from core.choices import DType, Policy
+from core.config import RunSettings
 
 if TYPE_CHECKING:
     from app.workbench import Workbench

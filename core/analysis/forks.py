@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from core.analysis.texts import quoted
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.errors import UserError
 from core.trace.fork import Fork
 from core.trace.overview import candidates_of
@@ -127,6 +128,19 @@ def _shown(value: object) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(map(str, value)) or "none"
     return str(value) or "none"
+
+
+def descent(origins: Mapping[int, int | None], number: int) -> list[int]:
+    """A run with the runs that it descends from, the oldest first.
+
+    Args:
+        origins: as in `family_order`; the line ends where an origin is not there, or comes no sooner than its branch.
+        number: the run's.
+    """
+    line = [number]
+    while (origin := origins.get(line[0])) is not None and origin in origins and origin < line[0]:
+        line.insert(0, origin)
+    return line
 
 
 def family_order(origins: Mapping[int, int | None]) -> list[tuple[int, int]]:

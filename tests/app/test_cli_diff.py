@@ -79,9 +79,9 @@ def test_that_the_list_of_tokens_shows_both_texts_where_they_differ(
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        ([], "holds 2 runs; choose one with --run-b, from 1 to 2."),
-        (["--run-b", "3"], "has no run 3; it holds the runs 1 to 2."),
-        (["--run-a", "2", "--run-b", "1"], "has no run 2; it holds one run."),
+        ([], "holds 2 runs; choose one with --run-b: 1 or 2."),
+        (["--run-b", "3"], "has no run 3; it holds the runs 1 and 2."),
+        (["--run-a", "2", "--run-b", "1"], "has no run 2; it holds run 1."),
         (["--run-b", "0"], "The run is 0; it must be at least 1."),
     ],
 )

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from app import cli
-from core.config import Policy
+from core.choices import Policy
+from core.trace.events import Branch
+from core.trace.marks import Mark
+from core.trace.raw_runs import RawRun
 from core.trace.session_file import SessionFile
 from core.trace.session_writer import SessionWriter
 from tests.fakes import fake_run_events
@@ -60,6 +63,31 @@ def test_that_flags_change_what_they_name_and_nothing_else(
         assert second.branch.changed[-1] == "max new tokens 8 → 128"
 
 
+def test_that_a_branch_of_a_branch_keeps_its_whole_descent_with_bookmarks_and_the_windows_numbers(
+    model: str, origin: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    writer = SessionWriter(tmp_path / "three.specee")
+    with closing(SessionFile(origin)) as file:
+        events = list(file.trace(0).events)
+        writer.copy(RawRun.of(file, 0))
+    for number, left in ((3, 0), (5, None)):  # as after runs that were refused
+        first = replace(events[0], run=number, branch=None if left is None else Branch(left, 2, 3))
+        for event in (first, *(replace(one, run=number) for one in events[1:])):
+            writer.take(event)
+    writer.put_mark(Mark(0, 4, None, "here"))
+    writer.put_mark(Mark(5, 4, None, "another run's"))
+    writer.close()
+    out = tmp_path / "branch.specee"
+    fork = ["run", "--model", model, "--fork", str(tmp_path / "three.specee"), "--at", "5"]
+    assert cli.main([*fork, "--run", "2"]) == 2
+    assert "has no run 2; it holds the runs 1, 4 and 6." in capsys.readouterr().err
+    assert cli.main([*fork, "--run", "4", "--out", str(out)]) == 0
+    with closing(SessionFile(out)) as file:
+        assert [run.number for run in file.runs] == [0, 3, 6]
+        assert [run.started.branch and run.started.branch.origin for run in file.runs] == [None, 0, 3]
+        assert file.marks() == [Mark(0, 4, None, "here")]
+
+
 def test_that_what_cannot_be_forked_is_one_sentence(
     model: str, origin: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -75,6 +103,7 @@ def test_that_what_cannot_be_forked_is_one_sentence(
         ([*fork, str(origin), "--at", "3", "--prompt", "x"], "leave out --prompt"),
         ([*fork, str(origin)], "--at is missing"),
         ([*fork, str(origin), "--at", "9"], "no token 9"),
+        ([*fork, str(origin), "--at", "3", "--token", ""], "--token is empty"),
         ([*fork, str(origin), "--at", "8"], "raise the number of new tokens"),
         ([*fork, str(origin), "--at", "3", "--run", "2"], "has no run 2"),
         ([*fork, str(theirs), "--at", "3"], "name it with --policy"),

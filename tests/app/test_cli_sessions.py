@@ -131,7 +131,7 @@ def test_that_one_run_can_be_exported_to_the_terminal(tmp_path: Path, capsys: py
 
 def test_that_export_refuses_what_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path / "s.specee", fake_run_events(3))
-    assert "has no run 2; it holds one run" in complaint(capsys, "export", path, "--jsonl", "-", "--run", "2")
+    assert "has no run 2; it holds run 1" in complaint(capsys, "export", path, "--jsonl", "-", "--run", "2")
     assert "There is no file" in complaint(capsys, "export", tmp_path / "no.specee", "--jsonl", "-")
     assert "is there already" in complaint(capsys, "export", path, "--jsonl", path)
     assert "either --jsonl OUT, or --view NAME" in complaint(capsys, "export", path)

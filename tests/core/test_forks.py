@@ -16,10 +16,11 @@ from core.analysis import summaries
 from core.analysis.compare import compare, figures_of
 from core.analysis.conditions import ExitAtMost
 from core.analysis.costs import costs
-from core.analysis.forks import Alternative, alternatives, family_order, fork_at
+from core.analysis.forks import Alternative, alternatives, descent, family_order, fork_at
 from core.analysis.summaries import first_decided, mean_exit_layer
 from core.analysis.why import why_plain
-from core.config import KVPolicy, Policy, Record, RunSettings, SamplingSettings, SchedulerSettings, TreeSettings
+from core.choices import KVPolicy, Policy, Record
+from core.config import RunSettings, SamplingSettings, SchedulerSettings, TreeSettings
 from core.drafting.tree import DraftTree
 from core.engine import Engine, RunRequest
 from core.errors import UserError
@@ -222,6 +223,11 @@ def test_that_a_branch_is_read_back_from_a_line_and_an_older_line_has_none(eager
 def test_that_branches_come_right_after_their_origin_whatever_a_file_says_of_it() -> None:
     assert family_order({0: None, 1: None, 2: 0, 3: 2, 4: 0}) == [(0, 0), (2, 1), (3, 2), (4, 1), (1, 0)]
     assert family_order({5: 5, 6: 9, 7: 8, 8: 7}) == [(5, 0), (6, 0), (7, 0), (8, 1)]
+
+
+def test_that_a_descent_ends_where_a_file_names_no_earlier_origin() -> None:
+    assert descent({0: None, 1: None, 2: 0, 3: 2}, 3) == [0, 2, 3]
+    assert descent({5: 5, 6: 9, 7: 8, 8: 7}, 8) == [7, 8]
 
 
 def test_that_the_why_of_a_given_token_names_the_run_that_tells_it(eager: Engine) -> None:
