@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QFileInfo, QObject, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QInputDialog
 
@@ -134,7 +134,7 @@ class ModelFlow(QObject):
 
     def _start_folder(self) -> str:
         for ref in self._preferences.recent_models:
-            if Path(ref).exists():
+            if QFileInfo(ref).exists():  # Path complains of what is too long for a name
                 return str(Path(ref).parent)
         return str(Path.home())
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.loader import ModelMissing, ModelRequest
@@ -95,6 +98,16 @@ def test_that_opened_models_are_remembered_and_offered_again(stage: WindowStage)
     action.trigger()
     stage.until_state(RunState.READY)
     assert [request.ref for request in stage.loader.requests] == ["some/model", "some/model"]
+
+
+def test_that_a_file_can_be_chosen_after_a_model_whose_name_is_too_long_for_a_file(
+    stage: WindowStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.window.preferences.remember_model("the quick brown fox " * 40)
+    asked: list[str] = []
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *given: (asked.append(given[2]), ("", ""))[1])
+    stage.window.commands["open_gguf"].trigger()
+    assert asked == [str(Path.home())]
 
 
 def test_that_reload_uses_the_chosen_threads(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
