@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.choices import CHECKS, DRAFT_HEADS, LENSES
 from app.forms import Note, NumberSpin, Rows, choose, combo, enable_row
-from core.config import Head, Lens
+from core.choices import Head, Lens
 
 LACKING = {
     "lens": "These parts hold no exit lens; `specee-viewer train --stage lens` makes one.",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config import EAGLE_SHAPE, DType, Head, KVPolicy, Lens, Mapping, Policy, Record
+from core.choices import DType, Head, KVPolicy, Lens, Mapping, Policy, Record
+from core.config import EAGLE_SHAPE
 
 NO_TEMPLATE = "This model has no chat template; the prompt is continued as it stands."
 """Said wherever the chat template is wanted and the model has none."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QByteArray
 
 from app.look import Look
-from core.config import Record
+from core.choices import Record
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QSettings

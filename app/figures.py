@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.analysis.shortlist import shortlist_checks
 from core.analysis.summaries import RUNNING_MEAN, ExitSeries, first_decided, outcomes, running_mean
-from core.config import Head
+from core.choices import Head
 from core.trace.growing import Growing
 from core.trace.overview import UNKNOWN, Overview
 from core.trace.reading import ReadableTrace

@@ -9,18 +9,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from core.config import (
-    Head,
-    KVPolicy,
-    Lens,
-    Policy,
-    Record,
-    RunSettings,
-    SamplingSettings,
-    SchedulerSettings,
-    TreeSettings,
-)
-from core.config import Mapping as TreeMapping
+from core.choices import Head, KVPolicy, Lens, Policy, Record
+from core.choices import Mapping as TreeMapping
+from core.config import RunSettings, SamplingSettings, SchedulerSettings, TreeSettings
 from core.errors import UserError
 
 FOLLOW_MODEL = "recommended"

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from app.calm import calm_collector, load_library, take_short_turns
-from core.config import DEFAULT_MODEL, DType, RunSettings
+from core.choices import DType
+from core.config import DEFAULT_MODEL, RunSettings
 from core.errors import UserError
 from core.progress import Progress, Report, check
 

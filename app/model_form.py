@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.choices import DTYPES, devices
 from app.forms import SPIN_WIDTH, Note, choose, columns, combo, fill, labelled, named, spin
-from core.config import CANDIDATES, DType
+from core.choices import DType
+from core.config import CANDIDATES
 
 DTYPE_WIDTH = 92
 """For “bfloat16”, in pixels."""

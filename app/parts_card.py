@@ -22,7 +22,7 @@ from app.card_words import (
 )
 from app.parts_card_extras import head, lens, operating_point
 from app.profiles import Measured, frontier_of, recommended
-from core.config import Lens
+from core.choices import Lens
 
 SHOWN_DIGITS = 16
 """Of a hash; enough to tell two apart."""

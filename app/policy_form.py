@@ -15,7 +15,7 @@ from app.forms import Note, Rows, beside, choose, combo, enable_row, fill, label
 from app.own_policy_field import OwnPolicyField
 from app.profiles import CUSTOM, POINT, Measured, Point, Profile, frontier_of, measured_at, profiles_of
 from app.threshold_field import ThresholdField
-from core.config import KVPolicy, Policy
+from core.choices import KVPolicy, Policy
 
 _TIPS = {choice.value: choice.tip for choice in POLICIES}
 

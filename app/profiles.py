@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from app.form_values import FOLLOW_MODEL
-from core.config import Head, Lens, RunSettings, SchedulerSettings
+from core.choices import Head, Lens
+from core.config import RunSettings, SchedulerSettings
 from core.errors import UserError
 from core.plain_values import from_plain
 

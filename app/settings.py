@@ -13,7 +13,8 @@ from PySide6.QtCore import QByteArray, QSettings
 from app.desk_settings import DeskSettings
 from app.form_values import FormValues
 from app.model_form import LoadOptions
-from core.config import DEFAULT_MODEL, DType
+from core.choices import DType
+from core.config import DEFAULT_MODEL
 
 LAYOUT_VERSION = 3
 """Goes up with each change of the docks, so that an old layout is not restored onto new ones."""

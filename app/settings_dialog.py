@@ -13,7 +13,7 @@ from app.choices import RECORDS, Choice
 from app.forms import Line, Rows, choose, combo, labelled, named
 from app.look import USUAL, ZOOMS, Look
 from app.settings import ThemeMode
-from core.config import Record
+from core.choices import Record
 from widgets.palette import ExitPalette, exit_colour
 
 WIDTH = 520

@@ -19,7 +19,8 @@ from app.policy_form import PolicyForm
 from app.profiles import Point
 from app.run_forms import SamplingForm, SchedulerForm
 from app.tree_form import TreeForm
-from core.config import Policy, Record, RunSettings, TreeSettings
+from core.choices import Policy, Record
+from core.config import RunSettings, TreeSettings
 from core.errors import UserError
 
 NO_CLASSIFIERS = "No classifiers are trained for this model; `specee-viewer train --stage adainfer` makes them."

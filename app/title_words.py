@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from core.analysis.summaries import is_wrong, visible
-from core.config import Policy
+from core.choices import Policy
 from core.trace.events import ExitReason
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord

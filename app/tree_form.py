@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from app.choices import MAPPINGS, TREE_SHAPES
 from app.forms import Note, Rows, choose, columns, combo, named, spin
-from core.config import MOST_NODES, Mapping, TreeSettings
+from core.choices import Mapping
+from core.config import MOST_NODES, TreeSettings
 from core.errors import UserError
 
 SPEC = "spec"

@@ -22,7 +22,7 @@ from core.analysis.summaries import (
 )
 from core.analysis.tree_curves import node_curves
 from core.analysis.why import why
-from core.config import Policy, Record
+from core.choices import Policy, Record
 from core.trace.events import IntArray
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord

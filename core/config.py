@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
+from core.choices import Head, KVPolicy, Lens, Mapping, Policy, Record
 from core.errors import UserError
 from core.plain_values import from_plain
 
@@ -20,117 +20,10 @@ CANDIDATES = 4
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
 
-
-class Policy(StrEnum):
-    """Which rule may end a token's pass early."""
-
-    DENSE = "dense"
-    SPECEE_T1 = "specee-t1"
-    SPECEE_T1T2 = "specee-t1t2"
-    CALM = "calm"
-    """Leave where the most likely token's probability is above the threshold (Schuster et al., 2022)."""
-    FIXED = "fixed"
-    """Leave after `RunSettings.fixed_layer` layers, always."""
-    ORACLE = "oracle"
-    """Leave at the earliest layer from which the argmax stays the full-depth token: what no predictor can beat."""
-    ADAINFER_SVM = "adainfer-svm"
-    """Leave at the first layer that its support vector machine calls final (AdaInfer; Fan et al., 2024)."""
-    ADAINFER_CRF = "adainfer-crf"
-    """The same, judged by one conditional random field over the layers so far."""
-    CUSTOM = "custom"
-    """The user's own class, `RunSettings.custom`."""
-
-    @property
-    def needs_parts(self) -> bool:
-        """Whether a drafter and predictors trained for the model are required."""
-        return self in (Policy.SPECEE_T1, Policy.SPECEE_T1T2)
-
-    @property
-    def needs_adainfer(self) -> bool:
-        """Whether AdaInfer's classifiers, trained for the model, are required."""
-        return self in (Policy.ADAINFER_SVM, Policy.ADAINFER_CRF)
-
-    @property
-    def grows_trees(self) -> bool:
-        """Whether the policy can decode token trees; dense then is plain speculative decoding."""
-        return self.needs_parts or self is Policy.DENSE
-
-    @property
-    def samples(self) -> bool:
-        """Whether the policy is defined for a temperature above 0."""
-        return self.needs_parts or self in (Policy.DENSE, Policy.CUSTOM)
-
-
-class KVPolicy(StrEnum):
-    """What happens to the K/V of the layers that an exit skipped (`specee.md` §4)."""
-
-    RECOMPUTE = "recompute"
-    """The state a token left with waits, and is caught up when a later token needs the deeper layers: exact."""
-    PROPAGATE = "propagate"
-    """That state goes through the skipped layers' K/V projections only (CALM)."""
-    HOLE = "hole"
-    """The deeper layers lack the token for good, and attention skips it (SpecEE's released code)."""
-
-
-class Record(StrEnum):
-    """How much of a run is told."""
-
-    LIVE = "live"
-    """What the engine computes anyway."""
-    AUDIT = "audit"
-    """Also what every layer would have said, and the token that full depth gives. Changes no decision."""
-
-
-class Lens(StrEnum):
-    """How the head looks at a hidden state before the last layer."""
-
-    IDENTITY = "identity"
-    """As the paper does: norm(h_l) goes to the head as it is."""
-    TUNED = "tuned"
-    """h_l + A_l h_l + b_l stands in for h_l, a correction trained for each layer (the tuned lens of Belrose et al.,
-    2023; `specee.md` §8)."""
-
-
-class Head(StrEnum):
-    """Which LM head turns a normed state into logits."""
-
-    FULL = "full"
-    SLIM = "slim"
-    """The low-rank head W_up·W_down of SlimSpec: alone for drafting; for verification it makes a shortlist of 64
-    tokens, whose exact logits decide."""
-    TRIMMED = "trimmed"
-    """The full head over its most used tokens only (VocabTrim), for drafting."""
-
-
-class Mapping(StrEnum):
-    """How predictors judge a token tree (`specee.md` §3)."""
-
-    REARMOST = "rearmost"
-    """A path, one hyper-token, scores as its lowest node."""
-    MEAN = "mean"
-    """The predictor looks at the mean of the path's features."""
-    INDEPENDENT = "independent"
-    """No paths: every node must exit on its own. The baseline whose search spaces multiply."""
-
-
-class DType(StrEnum):
-    """Number format of the target model's weights and activations."""
-
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
-    FLOAT16 = "float16"
-    NATIVE = "native"
-    """The 4-bit grid that the weights were quantised to, unchanged, with float32 activations; CPU only."""
-    INT8 = "int8"
-    """Weights of eight bits with a scale a row, through torchao; activations in the device's fastest format."""
-
-    @property
-    def activations(self) -> str | None:
-        """torch's name for the number format of hidden states, K/V and the weights that are not packed.
-
-        None for int8, which leaves it to the device.
-        """
-        return {DType.NATIVE: "float32", DType.INT8: None}.get(self, self.value)
+MOST_NODES = 128
+"""Most nodes of a token tree, the root left out."""
+EAGLE_SHAPE = "eagle"
+"""The static tree of EAGLE-1's release, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +65,6 @@ class SamplingSettings:
         )
         _require(0.0 < self.top_p <= 1.0, f"Top-p is {self.top_p:g}; it must be above 0 and at most 1.")
         _require(0 <= self.seed < 2**63, f"The seed is {self.seed}; it must be between 0 and 2^63 - 1.")
-
-
-MOST_NODES = 128
-"""Most nodes of a token tree, the root left out."""
-EAGLE_SHAPE = "eagle"
-"""The static tree of EAGLE-1's release, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +145,14 @@ class RunSettings:
     """Where `Policy.CUSTOM` is written: "FILE.py:Class". Running it runs that file."""
 
     def __post_init__(self) -> None:
+        self._check_policy()
+        self._check_numbers()
+        self._check_what_trees_lack()
+        self._check_what_sampling_lacks()
+        _require(all(self.stop), "A stop string is empty; leave it out or give it some text.")
+        _require(all(map(is_text, self.stop)), "A stop string holds broken characters; type it again.")
+
+    def _check_policy(self) -> None:
         _require(
             self.policy is not Policy.CUSTOM or bool(self.custom),
             "Your own policy is not named; give its file and class as FILE.py:Class.",
@@ -267,14 +162,27 @@ class RunSettings:
             f"Your own policy is given as FILE.py:Class, not as {self.custom!r}.",
         )
         _require(
-            0.0 <= self.threshold <= 1.0,
-            f"The threshold is {self.threshold:g}; it must be between 0 and 1.",
+            self.lens is Lens.IDENTITY or not self.policy.needs_adainfer,
+            f"{self.policy.value} is trained for states as they are; choose the lens identity.",
         )
+        _require(
+            self.check is not Head.TRIMMED,
+            "An exit cannot be checked by the trimmed head, which lacks tokens; check with the full or the slim one.",
+        )
+
+    def _check_numbers(self) -> None:
+        _require(0.0 <= self.threshold <= 1.0, f"The threshold is {self.threshold:g}; it must be between 0 and 1.")
         _require(
             all(layer >= 0 and 0.0 <= value <= 1.0 for layer, value in self.layer_thresholds),
             "A layer's own threshold must be between 0 and 1.",
         )
         _require(0.0 <= self.gate <= 1.0, f"The margin gate is {self.gate:g}; it must be between 0 (off) and 1.")
+        _require(
+            self.max_new_tokens >= 1,
+            f"The number of new tokens is {self.max_new_tokens}; ask for at least 1.",
+        )
+
+    def _check_what_trees_lack(self) -> None:
         _require(
             not self.tree.on or self.policy.grows_trees,
             f"{self.policy.value} cannot decode token trees; choose dense or SpecEE, or turn the tree off.",
@@ -283,36 +191,24 @@ class RunSettings:
             not self.tree.on or self.sampling.temperature == 0,
             "Token trees are defined for greedy decoding only; set the temperature to 0, or turn the tree off.",
         )
-        _require(
-            self.check is not Head.TRIMMED,
-            "An exit cannot be checked by the trimmed head, which lacks tokens; check with the full or the slim one.",
-        )
+
+    def _check_what_sampling_lacks(self) -> None:
         _require(
             self.check is Head.FULL or self.sampling.temperature == 0,
             "A shortlist check is defined for greedy decoding only, as a draw is among the whole vocabulary; set the "
             "temperature to 0, or check with the full head.",
         )
         _require(
-            self.lens is Lens.IDENTITY or not self.policy.needs_adainfer,
-            f"{self.policy.value} is trained for states as they are; choose the lens identity.",
-        )
-        _require(
-            self.max_new_tokens >= 1,
-            f"The number of new tokens is {self.max_new_tokens}; ask for at least 1.",
-        )
-        _require(
             self.sampling.temperature == 0 or self.policy.samples,
             f"{self.policy.value} is defined for greedy decoding only; set the temperature to 0, or choose dense or "
             "SpecEE.",
         )
-        _require(all(self.stop), "A stop string is empty; leave it out or give it some text.")
-        _require(all(map(is_text, self.stop)), "A stop string holds broken characters; type it again.")
 
     def check_against(self, depth: int) -> None:
         """Refuse what a model of `depth` layers cannot do.
 
         Raises:
-            UserError: M or r does not fit the model.
+            UserError: the fixed exit layer, M or r does not fit the model.
         """
         if self.policy is Policy.FIXED:
             _require(

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core.config import KVPolicy
+from core.choices import KVPolicy
 from core.exits.pending import Group, Pending, merge
 from core.model.decoder import Decoder
 from core.model.kv_cache import Branches, Rows

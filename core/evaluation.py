@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from core.analysis.digest import HeadTrial, Sample
-from core.config import Policy, Record, RunSettings, TreeSettings
+from core.choices import Policy, Record
+from core.config import RunSettings, TreeSettings
 from core.drafting.taps import tap_layers
 from core.engine import Engine, RunRequest
 from core.model.decoder import Decoder

@@ -10,7 +10,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from core.config import Head, Lens, RunSettings
+from core.choices import Head, Lens
+from core.config import RunSettings
 from core.context import Context
 from core.drafting.guesses import Guesser
 from core.drafting.taps import with_taps

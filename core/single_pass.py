@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from core.auditing import audited
-from core.config import CANDIDATES, Record
+from core.choices import Record
+from core.config import CANDIDATES
 from core.drafting.chain import ChainDrafter
 from core.drafting.head import Draft
 from core.exits.policies import ExitPolicy, PassView, make_policy

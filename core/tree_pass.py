@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from core.auditing import audited
-from core.config import Record
+from core.choices import Record
 from core.context import Fan
 from core.drafting.growth import Growth
 from core.drafting.head import Draft

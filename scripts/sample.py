@@ -19,7 +19,8 @@ from pathlib import Path
 from app.cli import build_parser
 from app.commands import setting_flags
 from app.loader import LoadedEngine, ModelRequest, load_engine
-from core.config import DEFAULT_MODEL, DType, Record
+from core.choices import DType, Record
+from core.config import DEFAULT_MODEL
 from core.trace.marks import Mark
 from core.trace.session_writer import SessionWriter
 from core.trace.trace import Trace

@@ -35,7 +35,8 @@ from app.settings import Preferences, ThemeMode
 from app.theming import Theming
 from app.workbench import Workbench
 from core.analysis.summaries import Outcome, outcome
-from core.config import DEFAULT_MODEL, Policy, Record, RunSettings
+from core.choices import Policy, Record
+from core.config import DEFAULT_MODEL, RunSettings
 from widgets.selection import Selection
 
 SIZE = (1440, 900)

@@ -135,7 +135,7 @@ def default_model_folder() -> Path:
 @pytest.fixture(scope="session")
 def default_model(default_model_folder: Path) -> LoadedModel:
     """The default model in float32, loaded once for all tests marked `model`."""
-    from core.config import DType
+    from core.choices import DType
     from core.model.loading import load_model
     from core.progress import quiet
 

@@ -7,7 +7,8 @@ import threading
 import numpy as np
 import torch
 
-from core.config import Policy, RunSettings, SchedulerSettings
+from core.choices import Policy
+from core.config import RunSettings, SchedulerSettings
 from core.drafting.head import DraftHead
 from core.engine import Engine, RunRequest
 from core.exits.parts import TrainedParts

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from app.loader import LoadedEngine, LoadedSummary, ModelRequest
-from core.config import CANDIDATES, Policy, Record, RunSettings
+from core.choices import Policy, Record
+from core.config import CANDIDATES, RunSettings
 from core.errors import UserError
 from core.exits.scheduling import EveryLayer, TwoLevelScheduler
 from core.progress import Progress, Report, check

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from core.config import Record
+from core.choices import Record
 from core.trace.session_file import SessionFile
 from resources.paths import SAMPLE
 from scripts.sample import NOTES, SCENES

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.analysis.tree_view import leaves_of, levels_of
-from core.config import CANDIDATES, Mapping, TreeSettings
+from core.choices import Mapping
+from core.config import CANDIDATES, TreeSettings
 from core.trace.events import (
     Event,
     ExitReason,

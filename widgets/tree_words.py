@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.tree_figure import Stage, TreeFigure, Walk
-from core.config import Mapping
+from core.choices import Mapping
 from core.trace.events import WalkEnd
 
 

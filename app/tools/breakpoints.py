@@ -16,7 +16,7 @@ from app.tools.tool import Tool
 from core.analysis.breakpoints import INTERESTING, Breakpoint
 from core.analysis.conditions import Condition
 from core.analysis.hits import HitCounts
-from core.config import Record
+from core.choices import Record
 from core.errors import UserError
 from core.progress import Progress
 from core.trace.reading import ReadableTrace

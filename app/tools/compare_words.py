@@ -12,7 +12,8 @@ from core.analysis.branch_words import branch_line
 from core.analysis.compare import Difference, where_they_part
 from core.analysis.compare_rows import Aligned, Candidate, Side
 from core.analysis.wording import bold
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.trace.events import RunStarted
 from core.trace.reading import ReadableTrace
 from widgets.compare_plot import ComparePlot

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 from app.choices import POLICIES
 from app.forms import DECIMALS, NumberSpin, Rows, choose, columns, combo, named, spin
 from app.threshold_field import ThresholdField
-from core.config import Policy, RunSettings, SchedulerSettings
+from core.choices import Policy
+from core.config import RunSettings, SchedulerSettings
 
 GATE_STEP = 0.01
 

@@ -8,7 +8,8 @@ from enum import IntFlag
 
 import numpy as np
 
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.errors import UserError
 from core.trace.events import BoolArray, IntArray
 

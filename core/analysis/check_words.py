@@ -6,7 +6,8 @@ import math
 
 from core.analysis.shortlist import shortlist_checks
 from core.analysis.wording import bold, bold_token, counted, share, token_text, told_apart
-from core.config import Head, RunSettings
+from core.choices import Head
+from core.config import RunSettings
 from core.trace.events import DraftProposed, Verified
 from core.trace.records import TokenRecord
 

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from core.analysis.summaries import first_decided
 from core.analysis.wording import bold, counted, joined
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.trace.events import BoolArray, ExitReason, IntArray, StageTimes
 from core.trace.overview import emitted_of
 from core.trace.reading import ReadableTrace

@@ -12,7 +12,8 @@ import numpy as np
 
 from core.analysis.shortlist import shortlist_checks
 from core.analysis.summaries import is_wrong
-from core.config import CANDIDATES, Head, SchedulerSettings
+from core.choices import Head
+from core.config import CANDIDATES, SchedulerSettings
 from core.trace.events import BoolArray, ExitReason, FloatArray, IntArray
 from core.trace.records import TokenRecord
 from core.trace.trace import Trace

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.config import Policy
+from core.choices import Policy
 from core.trace.events import ExitReason
 from core.trace.overview import REASONS
 from core.trace.reading import ReadableTrace

@@ -12,7 +12,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from core.config import KVPolicy
+from core.choices import KVPolicy
 from core.trace.events import IntArray, KVUpdated
 from core.trace.reading import ReadableTrace
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from core.analysis.kv_map import KVState, left_behind
 from core.analysis.texts import visible
-from core.config import KVPolicy
+from core.choices import KVPolicy
 from core.trace.events import BoolArray, IntArray, KVUpdated
 from core.trace.growing import Growing
 from core.trace.reading import ReadableTrace

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from core.analysis.wording import bold, compared
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.trace.trace import TokenRecord
 
 ADAINFER = {

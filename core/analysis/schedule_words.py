@@ -6,7 +6,8 @@ import numpy as np
 
 from core.analysis.summaries import online_sources
 from core.analysis.wording import bold, counted, joined, listed
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.trace.events import ScheduleChosen
 from core.trace.trace import TokenRecord
 

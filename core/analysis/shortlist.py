@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from core.config import Head
+from core.choices import Head
 from core.trace.reading import ReadableTrace
 from core.trace.records import TokenRecord
 

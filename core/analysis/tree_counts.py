@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from core.config import Mapping
+from core.choices import Mapping
 
 MOST_WRITTEN_OUT = 4096
 """Largest product of search spaces that is told as a number; beyond it, its logarithm is."""

@@ -12,7 +12,7 @@ from enum import Enum, auto
 import numpy as np
 
 from core.analysis.tree_counts import TreeCounts
-from core.config import Mapping
+from core.choices import Mapping
 from core.trace.events import BoolArray, FloatArray, IntArray, WalkEnd
 
 

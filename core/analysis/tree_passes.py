@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.active_sets import TOLERANCE, Doubt
-from core.config import Head, Mapping, RunSettings
+from core.choices import Head, Mapping
+from core.config import RunSettings
 from core.exits.predictors import PredictorBank
 from core.trace.events import Audited, BoolArray, FloatArray, IntArray, TreeLayerRun
 from core.trace.records import TokenRecord, TreePass

@@ -17,7 +17,8 @@ from core.analysis.active_sets import TOLERANCE, ActiveSets, as_masks, as_rows, 
 from core.analysis.active_sets import Doubt as Doubt
 from core.analysis.columns import AuditColumns, last_below
 from core.analysis.rescoring import Rescorer
-from core.config import Head, RunSettings
+from core.choices import Head
+from core.config import RunSettings
 from core.exits.predictors import PredictorBank
 from core.trace.events import BoolArray, FloatArray, IntArray
 

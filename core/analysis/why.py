@@ -16,7 +16,8 @@ from core.analysis.branch_words import given
 from core.analysis.summaries import refusals
 from core.analysis.why_tree import why_tree
 from core.analysis.wording import bold, bold_token, compared, counted, joined, share, took
-from core.config import Lens, Policy, RunSettings
+from core.choices import Lens, Policy
+from core.config import RunSettings
 from core.trace.events import ExitReason
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord

@@ -11,7 +11,7 @@ from core.analysis import audit_words, schedule_words
 from core.analysis.tree_figure import Stage, TreeFigure
 from core.analysis.tree_view import bonus_token, tree_figure
 from core.analysis.wording import bold, bold_token, compared, counted, joined, token_text, took
-from core.config import Mapping
+from core.choices import Mapping
 from core.trace.events import StageTimes, TreeVerified, WalkEnd
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord, TreePass

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.config import Mapping
+from core.choices import Mapping
 from core.drafting.tree import DraftTree
 from core.exits.lens import Readout
 from core.exits.predictors import PredictorBank, features_of

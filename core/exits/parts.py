@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from core.config import CANDIDATES, Head, Lens
+from core.choices import Head, Lens
+from core.config import CANDIDATES
 from core.errors import UserError
 from core.exits.adainfer import AdaInferParts
 from core.exits.predictors import PredictorBank

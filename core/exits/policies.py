@@ -9,7 +9,8 @@ from typing import Protocol, assert_never
 import numpy as np
 from torch import Tensor
 
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.drafting.head import Draft
 from core.exits.adainfer import LayerClassifier
 from core.exits.judge import Judge, make_judge

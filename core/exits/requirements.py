@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config import Head, Lens, RunSettings
+from core.choices import Head, Lens
+from core.config import RunSettings
 from core.errors import UserError
 from core.exits.parts import TrainedParts
 from core.trace.events import ModelInfo

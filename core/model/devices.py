@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
-from core.config import DType
+from core.choices import DType
 from core.errors import UserError
 from core.memory import free_bytes
 from core.model.placement import AUTO

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from core.config import DType
+from core.choices import DType
 from core.errors import UserError
 from core.memory import is_shortage, readable, shortage
 from core.model.config import ModelConfig, read_config

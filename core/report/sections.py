@@ -16,7 +16,7 @@ from core.analysis.frontier import advice, live_point
 from core.analysis.summaries import Outcome
 from core.analysis.texts import quoted
 from core.analysis.why import why
-from core.config import Policy
+from core.choices import Policy
 from core.errors import UserError
 from core.report import measure_figures, token_figures
 from core.report.escaping import escaped, escaped_lines

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from core.config import CANDIDATES, Lens
+from core.choices import Lens
+from core.config import CANDIDATES
 from core.progress import Progress
 from core.trace.events import FloatArray
 from core.training.features import held_out_views, training_views

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from core.config import Lens
+from core.choices import Lens
 from core.drafting.head import DraftHead
 from core.training import drafter, drafter_steps, jobs, predictors
 from core.training.data import Answers

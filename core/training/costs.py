@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
-from core.config import Head
+from core.choices import Head
 from core.drafting.head import DraftHead
 from core.exits.verification import exact_logits
 from core.model.decoder import Decoder

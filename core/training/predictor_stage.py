@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from core.analysis.classification import predictor_quality
-from core.config import Lens
+from core.choices import Lens
 from core.drafting.head import DraftHead
 from core.errors import UserError
 from core.exits.lens import ExitLens

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from core.analysis.hit_rates import hit_rate_curve
-from core.config import Lens, Policy, RunSettings, SchedulerSettings
+from core.choices import Lens, Policy
+from core.config import RunSettings, SchedulerSettings
 from core.decoding import RunRequest, encode_prompt
 from core.engine import Engine
 from core.exits.predictors import PredictorBank

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from core.config import DType, Lens
+from core.choices import DType, Lens
 from core.drafting.head import DraftHead
 from core.engine import Engine
 from core.errors import UserError

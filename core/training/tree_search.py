@@ -14,7 +14,8 @@ import numpy as np
 import torch
 
 from core.analysis.tree_shapes import Costs, Recorded, Shape, fastest_first, recorded
-from core.config import Head, KVPolicy, Policy, RunSettings, TreeSettings
+from core.choices import Head, KVPolicy, Policy
+from core.config import RunSettings, TreeSettings
 from core.context import Context, Fan
 from core.drafting.growth import growth_of
 from core.drafting.tree import TreeDrafter, ancestry

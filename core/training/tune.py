@@ -17,7 +17,8 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from core.config import Head, Lens, Policy, Record, RunSettings, SchedulerSettings
+from core.choices import Head, Lens, Policy, Record
+from core.config import RunSettings, SchedulerSettings
 from core.engine import Engine
 from core.exits.parts import TrainedParts
 from core.progress import Progress, Report, check

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.config import Lens
+from core.choices import Lens
 from core.engine import Engine
 from core.progress import Report
 from core.training.costs import check_layers

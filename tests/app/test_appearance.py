@@ -17,7 +17,7 @@ from app.question_dialog import QuestionDialog
 from app.settings import ThemeMode
 from app.settings_dialog import SettingsDialog
 from app.theming import Theming
-from core.config import Record
+from core.choices import Record
 from tests.app.window_stage import WindowStage, undress
 from widgets import motion
 from widgets.palette import DARK, LIGHT, ExitPalette, exit_colours, use_exit_palette

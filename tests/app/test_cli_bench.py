@@ -14,7 +14,7 @@ from app import cli
 from app.commands import bench, bench_contest, bench_machine, bench_plan, bench_table
 from app.commands.bench_contest import Arrivals, Label, Plan, Turn, compare_tokens
 from app.commands.bench_peers import GenerateContender
-from core.config import DType
+from core.choices import DType
 from core.exits.parts import save_parts
 from core.model.loading import load_model
 from core.progress import quiet

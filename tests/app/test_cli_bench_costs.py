@@ -14,7 +14,8 @@ from app.commands.bench_ours import EngineContender
 from app.commands.bench_plan import LEAST_ROUNDS, RARELY, Cost, plan
 from app.commands.opening import Opened
 from app.commands.recording import Keep
-from core.config import DType, KVPolicy, Policy, RunSettings, SchedulerSettings
+from core.choices import DType, KVPolicy, Policy
+from core.config import RunSettings, SchedulerSettings
 from core.drafting.chain import ChainDrafter
 from core.exits.predictors import PredictorBank
 from core.model.decoder import Decoder

@@ -18,7 +18,7 @@ from app import cli
 from app.commands import evaluate
 from app.commands.prompt_files import FilePrompt, in_turns, of_split, read_prompts
 from core.analysis.evaluation import FIGURES
-from core.config import DType
+from core.choices import DType
 from core.errors import UserError
 from core.exits.parts import save_parts
 from core.model.loading import load_model

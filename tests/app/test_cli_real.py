@@ -9,7 +9,7 @@ import pytest
 
 from app import cli
 from core.analysis.summaries import agreement
-from core.config import DType
+from core.choices import DType
 from core.exits.parts import save_parts
 from core.model.loading import load_model
 from core.progress import quiet

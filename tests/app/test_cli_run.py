@@ -15,7 +15,8 @@ import pytest
 from app import cli, loader
 from app.choices import NO_TEMPLATE
 from app.commands import console
-from core.config import DType, KVPolicy, Policy, Record, RunSettings, SamplingSettings, SchedulerSettings
+from core.choices import DType, KVPolicy, Policy, Record
+from core.config import RunSettings, SamplingSettings, SchedulerSettings
 from core.errors import UserError
 from core.progress import Cancelled, Progress, Report, check
 from core.trace.events import (

@@ -10,7 +10,8 @@ import pytest
 
 from app import cli
 from app.commands import tree_search as command
-from core.config import DType, TreeSettings
+from core.choices import DType
+from core.config import TreeSettings
 from core.exits.parts import save_parts
 from core.model.loading import load_model
 from core.training import tree_search

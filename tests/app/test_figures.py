@@ -11,7 +11,8 @@ from app import figures as figures_module
 from app.figures import Figures
 from core.analysis import summaries
 from core.analysis.shortlist import shortlist_miss_rate
-from core.config import Head, Policy, RunSettings
+from core.choices import Head, Policy
+from core.config import RunSettings
 from core.trace.events import Audited, Event, Verified
 from core.trace.trace import Trace
 from tests.fakes import fake_run_events

@@ -13,7 +13,7 @@ from app.fork_dialog import ForkDialog
 from app.run_state import RunState
 from app.title_words import why_no_draft
 from app.tree_panel import why_no_tree
-from core.config import Policy
+from core.choices import Policy
 from core.trace.events import Branch, ExitReason, RunStarted, TokenEmitted
 from core.trace.trace import Trace
 from tests.app.window_stage import WindowStage

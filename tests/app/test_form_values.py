@@ -8,18 +8,8 @@ from dataclasses import replace
 import pytest
 
 from app.form_values import FOLLOW_MODEL, FormValues, Input, uses
-from core.config import (
-    Head,
-    KVPolicy,
-    Lens,
-    Mapping,
-    Policy,
-    Record,
-    RunSettings,
-    SamplingSettings,
-    SchedulerSettings,
-    TreeSettings,
-)
+from core.choices import Head, KVPolicy, Lens, Mapping, Policy, Record
+from core.config import RunSettings, SamplingSettings, SchedulerSettings, TreeSettings
 from core.errors import UserError
 
 FULL = FormValues(

@@ -26,7 +26,8 @@ from core.analysis.conditions import (
     WrongExit,
 )
 from core.analysis.text_conditions import TextContains, TokenMatches
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.trace.events import Event, TokenEmitted
 from core.trace.trace import Trace
 from tests.app.stage import Stage

@@ -16,7 +16,8 @@ import pytest
 
 from app.loader import LoadedEngine, ModelMissing, ModelRequest, load_engine
 from app.model_flow import facts_of
-from core.config import DEFAULT_MODEL, DType, Policy, RunSettings
+from core.choices import DType, Policy
+from core.config import DEFAULT_MODEL, RunSettings
 from core.errors import UserError
 from core.exits.parts import ADAINFER, save_parts
 from core.model.loading import load_model

@@ -8,7 +8,8 @@ import pytest
 
 from app.form_values import FOLLOW_MODEL
 from app.profiles import PAPER, Point, frontier_of, measured_at, profiles_of, recommended
-from core.config import Head, Lens, RunSettings, SchedulerSettings
+from core.choices import Head, Lens
+from core.config import RunSettings, SchedulerSettings
 from tests.app.cards import card, point
 
 

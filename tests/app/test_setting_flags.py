@@ -10,7 +10,8 @@ import pytest
 
 from app.commands import fitting, setting_flags, tree_flags
 from app.commands.options import Parser
-from core.config import Head, KVPolicy, Lens, Mapping, Policy, RunSettings, SchedulerSettings, TreeSettings
+from core.choices import Head, KVPolicy, Lens, Mapping, Policy
+from core.config import RunSettings, SchedulerSettings, TreeSettings
 from core.errors import UserError
 
 CARD = {

@@ -8,7 +8,8 @@ from PySide6.QtCore import QByteArray, QSettings
 from app.form_values import FormValues
 from app.model_form import LoadOptions
 from app.settings import FIRST_PROMPT, RECENT_MODELS, Preferences, ThemeMode
-from core.config import DEFAULT_MODEL, DType
+from core.choices import DType
+from core.config import DEFAULT_MODEL
 from tests.app.test_form_values import FULL
 
 

@@ -15,18 +15,8 @@ from app.form_values import FOLLOW_MODEL, FormValues
 from app.model_form import LoadOptions
 from app.profiles import CUSTOM, PAPER
 from app.settings_dock import ModelFacts, SettingsPanel
-from core.config import (
-    DType,
-    Head,
-    KVPolicy,
-    Lens,
-    Mapping,
-    Policy,
-    Record,
-    RunSettings,
-    SamplingSettings,
-    SchedulerSettings,
-)
+from core.choices import DType, Head, KVPolicy, Lens, Mapping, Policy, Record
+from core.config import RunSettings, SamplingSettings, SchedulerSettings
 from core.errors import UserError
 from tests.app.cards import card
 from tests.app.test_form_values import FULL

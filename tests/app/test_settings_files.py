@@ -11,7 +11,8 @@ import pytest
 
 from app.form_values import FormValues
 from app.settings_files import KIND, LARGEST, read_settings, write_settings
-from core.config import Head, Policy, Record, SamplingSettings, SchedulerSettings, TreeSettings
+from core.choices import Head, Policy, Record
+from core.config import SamplingSettings, SchedulerSettings, TreeSettings
 from core.errors import UserError
 
 VALUES = FormValues(

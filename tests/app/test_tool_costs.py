@@ -14,7 +14,8 @@ from app.tools.costs import CostsTool
 from app.tools.newest import watching
 from core.analysis.cost_words import one_token, whole_run
 from core.analysis.costs import STAGES, Costs, costs
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.progress import Cancelled
 from core.trace.events import StageTimes, TokenEmitted
 from core.trace.trace import Trace

@@ -17,7 +17,8 @@ from app.tools.inspector_words import NO_AUDIT, layer_to_inspect
 from core.analysis.calibration import Label, calibration, curves, judgements
 from core.analysis.inspector import inspect
 from core.analysis.recorded_parts import to_record
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.exits.predictors import PredictorBank
 from core.trace.session_writer import SessionWriter
 from core.trace.trace import Trace

@@ -15,7 +15,8 @@ from app.places import KV_MAP
 from app.tools.kv_map import KVMapTool
 from core.analysis.kv_map import KVState, kv_map
 from core.analysis.kv_reading import UNREAD, KVLook, KVReading, read_updates
-from core.config import KVPolicy, RunSettings
+from core.choices import KVPolicy
+from core.config import RunSettings
 from core.trace.reading import ReadableTrace
 from core.trace.session_file import SessionFile
 from core.trace.trace import Trace

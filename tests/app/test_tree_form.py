@@ -7,7 +7,8 @@ from pytestqt.qtbot import QtBot
 
 from app.settings_dock import SettingsPanel
 from app.tree_form import FIRST_SPEC, SPEC, TreeForm, size_words
-from core.config import EAGLE_SHAPE, Mapping, Policy, SamplingSettings, TreeSettings
+from core.choices import Mapping, Policy
+from core.config import EAGLE_SHAPE, SamplingSettings, TreeSettings
 from core.errors import UserError
 from tests.app.test_settings_dock import BARE, FACTS
 

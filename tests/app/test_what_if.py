@@ -19,7 +19,8 @@ from core.analysis.columns import columns_of
 from core.analysis.forks import fork_at
 from core.analysis.ledger import LABELS, ledger
 from core.analysis.what_if import Redecider
-from core.config import Policy, Record, RunSettings, TreeSettings
+from core.choices import Policy, Record
+from core.config import RunSettings, TreeSettings
 from core.trace.fork import Fork
 from core.trace.saving import MemoryRun, save_session
 from core.trace.trace import Trace

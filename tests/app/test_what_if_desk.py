@@ -16,7 +16,8 @@ from core.analysis.frontier import THRESHOLDS, Frontier, frontier
 from core.analysis.recorded_parts import to_record
 from core.analysis.what_if import Redecider
 from core.analysis.what_if_changes import compare_tokens
-from core.config import Policy, Record, RunSettings, SchedulerSettings
+from core.choices import Policy, Record
+from core.config import RunSettings, SchedulerSettings
 from core.trace.trace import Trace
 from tests.app.stage import TIMEOUT
 from tests.core.recordings import DEPTH, Recorder, audit_settings

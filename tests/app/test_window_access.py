@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from app.form_values import FormValues
 from app.places import PLACES
 from app.run_state import RunState
-from core.config import Policy
+from core.choices import Policy
 from tests.app.window_stage import WindowStage
 
 

@@ -6,7 +6,7 @@ from pytestqt.qtbot import QtBot
 
 from app.layouts import FIRST
 from app.model_form import LoadOptions
-from core.config import Policy
+from core.choices import Policy
 from tests.app.window_stage import WindowStage
 from tests.fakes import FakeLoader
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from core.config import Policy, RunSettings, SchedulerSettings, TreeSettings
+from core.choices import Policy
+from core.config import RunSettings, SchedulerSettings, TreeSettings
 from core.trace.events import BoolArray, Branch, Event, FloatArray, IntArray, KVUpdated
 from core.trace.fields import KINDS, hints_of
 

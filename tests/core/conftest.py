@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.config import DType
+from core.choices import DType
 from core.engine import Engine
 from core.model.loading import LoadedModel, load_model
 from tests.core.recordings import Recorder

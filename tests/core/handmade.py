@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from core.config import Policy, RunSettings, SchedulerSettings
+from core.choices import Policy
+from core.config import RunSettings, SchedulerSettings
 from core.trace.events import (
     Audited,
     DraftProposed,

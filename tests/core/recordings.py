@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from core.config import DType, Policy, Record, RunSettings, SchedulerSettings
+from core.choices import DType, Policy, Record
+from core.config import RunSettings, SchedulerSettings
 from core.drafting.head import DraftHead
 from core.engine import Engine, RunRequest
 from core.exits.parts import TrainedParts

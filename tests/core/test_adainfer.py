@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
 
-from core.config import Policy, Record, RunSettings, SamplingSettings
+from core.choices import Policy, Record
+from core.config import RunSettings, SamplingSettings
 from core.engine import Engine, RunRequest
 from core.errors import UserError
 from core.exits.adainfer import SHAPES, AdaInferParts

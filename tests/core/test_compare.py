@@ -10,7 +10,7 @@ import pytest
 
 from core.analysis import summaries
 from core.analysis.compare import compare, figures_of, where_they_part
-from core.config import Policy
+from core.choices import Policy
 from core.trace.events import RunStarted
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, audited, emitted, started, trace_of, verified

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.analysis.costs import PARTS, STAGES, Costs, costs, verdict, verdict_of_token
-from core.config import Policy
+from core.choices import Policy
 from core.trace.events import KVUpdated, StageTimes
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, emitted, started, trace_of, verified

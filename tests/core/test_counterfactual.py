@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from core.analysis.counterfactual import Said, counterfactual
-from core.config import KVPolicy, Policy, Record, RunSettings
+from core.choices import KVPolicy, Policy, Record
+from core.config import RunSettings
 from tests.core.handmade import DEPTH, audited, draft, emitted, layers_up_to, schedule, started, trace_of
 from tests.core.recordings import Recorder, audit_settings
 from tests.tree_passes import TreePlan, tree_trace

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Policy, Record, RunSettings, SamplingSettings, policy_from_text
+from core.choices import Policy, Record
+from core.config import RunSettings, SamplingSettings, policy_from_text
 from core.engine import Engine
 from core.errors import UserError
 from core.model.loading import LoadedModel

@@ -11,7 +11,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from core.config import Policy, Record, RunSettings
+from core.choices import Policy, Record
+from core.config import RunSettings
 from core.engine import Engine, RunRequest
 from core.model.loading import LoadedModel
 from core.trace.events import TokenEmitted

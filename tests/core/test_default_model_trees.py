@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from core.config import Policy, RunSettings, TreeSettings
+from core.choices import Policy
+from core.config import RunSettings, TreeSettings
 from core.engine import Engine, RunRequest
 from core.exits.parts import find_parts, load_parts
 from core.model.loading import LoadedModel

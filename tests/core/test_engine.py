@@ -13,7 +13,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from core.config import DType, KVPolicy, Policy, Record, RunSettings, SchedulerSettings
+from core.choices import DType, KVPolicy, Policy, Record
+from core.config import RunSettings, SchedulerSettings
 from core.engine import Engine, RunRequest
 from core.errors import UserError
 from core.model.loading import LoadedModel, load_model

@@ -9,7 +9,8 @@ import pytest
 
 from core.analysis.classification import calibration_error, predictor_quality, roc_auc
 from core.analysis.evaluation import FIGURES, Sample, evaluate, evaluate_by_category
-from core.config import Policy, RunSettings, SamplingSettings, SchedulerSettings
+from core.choices import Policy
+from core.config import RunSettings, SamplingSettings, SchedulerSettings
 from core.engine import Engine
 from core.evaluation import Prompt, evaluate_prompts, judged_by_dense
 from core.model.loading import LoadedModel

@@ -7,7 +7,7 @@ import numpy as np
 from core.analysis.columns import columns_of
 from core.analysis.frontier import Frontier, FrontierPoint, advice, frontier, live_point, on_frontier, point_of
 from core.analysis.what_if import Redecider
-from core.config import Record
+from core.choices import Record
 from tests.core.recordings import DEPTH, Recorder, audit_settings
 
 

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.config import DType, KVPolicy
+from core.choices import DType, KVPolicy
 from core.drafting.tree import DraftTree
 from core.model import loading
 from core.model.decoder import Decoder

@@ -11,7 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from core.config import DEFAULT_MODEL, DType
+from core.choices import DType
+from core.config import DEFAULT_MODEL
 from core.errors import UserError
 from core.model.config import SUPPORTED
 from core.model.convert import convert_gguf

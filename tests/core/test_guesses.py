@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from core.analysis.guesses import COLUMNS, NEAR, Guess, answer, guess_rows, score, why_no_question
 from core.analysis.summaries import token_chips
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.trace.trace import Trace
 from core.trace.veiled import VeiledTrace
 from tests.fakes import fake_run_events

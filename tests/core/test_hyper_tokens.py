@@ -10,7 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.config import CANDIDATES, Mapping
+from core.choices import Mapping
+from core.config import CANDIDATES
 from core.drafting.tree import DraftTree
 from core.exits.hyper_tokens import TreeJudge, TreeLook, paths_of
 from core.exits.lens import ExitLens, Readout

@@ -11,7 +11,8 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from core.config import DType, Policy, RunSettings
+from core.choices import DType, Policy
+from core.config import RunSettings
 from core.drafting.eagle import read_eagle, rename
 from core.drafting.head import DraftHead
 from core.engine import Engine, RunRequest

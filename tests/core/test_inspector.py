@@ -7,7 +7,7 @@ import pytest
 
 from core.analysis.flips import Flip, flips
 from core.analysis.inspector import feature_names, features_at, gradient, inspect, neutral_features
-from core.config import Policy, Record
+from core.choices import Policy, Record
 from core.exits.predictors import PredictorBank, features_of
 from tests.core.handmade import emitted, started, trace_of
 from tests.core.recordings import DEPTH, Recorder, audit_settings, random_bank

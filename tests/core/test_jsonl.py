@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.config import Policy, Record, RunSettings, SchedulerSettings
+from core.choices import Policy, Record
+from core.config import RunSettings, SchedulerSettings
 from core.engine import Engine, RunRequest
 from core.errors import UserError
 from core.trace.events import Event, Verified

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.config import DType, Policy
+from core.choices import DType, Policy
 from core.engine import Engine
 from core.exits.judge import CompiledJudge, PlainJudge, make_judge
 from core.exits.predictors import PredictorBank, features_of

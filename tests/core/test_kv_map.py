@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.analysis.kv_map import LABELS, KVState, kv_map
-from core.config import KVPolicy
+from core.choices import KVPolicy
 from core.run_state import RunState
 from core.trace.events import KVUpdated
 from core.trace.trace import Trace

@@ -8,7 +8,7 @@ import pytest
 from core.analysis import kv_reading
 from core.analysis.kv_map import KVState, kv_map
 from core.analysis.kv_reading import UNREAD, KVLook, KVReading, read_updates
-from core.config import KVPolicy
+from core.choices import KVPolicy
 from core.trace.trace import Trace
 from tests.core.recordings import Recorder, audit_settings
 

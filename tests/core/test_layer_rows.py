@@ -9,7 +9,7 @@ import pytest
 
 from core.analysis.counterfactual import counterfactual
 from core.analysis.layer_rows import LayerState, layer_column
-from core.config import Policy, Record
+from core.choices import Policy, Record
 from core.trace.events import WalkEnd
 from tests.core.recordings import DEPTH, Recorder, audit_settings
 from tests.tree_passes import TreePlan, tree_trace

@@ -10,7 +10,8 @@ import pytest
 from core.analysis.columns import columns_of
 from core.analysis.ledger import LABELS, MEANINGS, Entry, Ledger, blame, extended, ledger, what_is_missing
 from core.analysis.what_if import Redecider
-from core.config import Policy, Record, SchedulerSettings
+from core.choices import Policy, Record
+from core.config import SchedulerSettings
 from core.exits.stability import first_stable
 from core.trace.events import Audited, Event, ScheduleChosen
 from core.trace.trace import Trace

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.config import KVPolicy, Lens, Policy, Record
+from core.choices import KVPolicy, Lens, Policy, Record
 from core.engine import Engine
 from core.errors import UserError
 from core.exits.lens import ExitLens, Readout

@@ -13,7 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.config import DType, KVPolicy, Policy, Record
+from core.choices import DType, KVPolicy, Policy, Record
 from core.engine import Engine
 from core.errors import UserError
 from core.model.decoder import Decoder

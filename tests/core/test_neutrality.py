@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.config import DType, KVPolicy, Policy, Record
+from core.choices import DType, KVPolicy, Policy, Record
 from core.engine import Engine
 from core.model.loading import load_model
 from tests.engines import DEPTH, ids, parts_that_always_propose, run

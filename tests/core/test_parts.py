@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from core.config import DType
+from core.choices import DType
 from core.drafting.head import DraftHead
 from core.errors import UserError
 from core.exits import parts as parts_module

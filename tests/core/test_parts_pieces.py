@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from core.config import Head, Lens, Policy
+from core.choices import Head, Lens, Policy
 from core.engine import Engine
 from core.errors import UserError
 from core.exits.adainfer import SHAPES, AdaInferParts

@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-from core.config import KVPolicy
+from core.choices import KVPolicy
 from core.context import Context
 from core.drafting.chain import ChainDrafter
 from core.drafting.head import DraftHead

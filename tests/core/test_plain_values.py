@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.config import Head, Lens, Mapping, Policy, RunSettings, SamplingSettings, SchedulerSettings, TreeSettings
+from core.choices import Head, Lens, Mapping, Policy
+from core.config import RunSettings, SamplingSettings, SchedulerSettings, TreeSettings
 from core.errors import UserError
 
 FULL = RunSettings(

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.config import DType, KVPolicy, Policy, Record, RunSettings, SamplingSettings
+from core.choices import DType, KVPolicy, Policy, Record
+from core.config import RunSettings, SamplingSettings
 from core.engine import Engine
 from core.errors import UserError
 from core.exits.stability import first_stable

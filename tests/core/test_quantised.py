@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
-from core.config import DType
+from core.choices import DType
 from core.errors import UserError
 from core.model import int8, quantised
 from core.model.config import read_config

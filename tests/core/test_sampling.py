@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.config import Policy, SamplingSettings
+from core.choices import Policy
+from core.config import SamplingSettings
 from core.engine import Engine
 from core.errors import UserError
 from core.sampling import BLOCK, BadNumbers, Chooser, largest, normaliser

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from core.analysis import summaries
-from core.config import Policy, Record, RunSettings, SchedulerSettings
+from core.choices import Policy, Record
+from core.config import RunSettings, SchedulerSettings
 from core.engine import Engine, RunRequest
 from core.trace import packing, stored_trace
 from core.trace.events import EndReason, Event, KVUpdated, LayerRun, RunEnded, TokenEmitted

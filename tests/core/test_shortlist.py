@@ -7,7 +7,7 @@ import torch
 
 from core.analysis.evaluation import Sample, evaluate
 from core.analysis.shortlist import shortlist_checks, shortlist_miss_rate
-from core.config import Head, Record
+from core.choices import Head, Record
 from core.engine import Engine
 from core.exits import verification
 from tests.engines import run

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.analysis.why import why_plain
-from core.config import DType
+from core.choices import DType
 from core.errors import UserError
 from core.model.loading import load_model
 from core.trace.events import TreeAccepted

@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.config import CANDIDATES, Policy, RunSettings, TreeSettings
+from core.choices import Policy
+from core.config import CANDIDATES, RunSettings, TreeSettings
 from core.decoding import RunRequest
 from core.drafting.head import DraftHead
 from core.drafting.taps import tap_layers, with_taps

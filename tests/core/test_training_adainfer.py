@@ -10,7 +10,7 @@ import numpy as np
 import pycrfsuite
 import pytest
 
-from core.config import Policy
+from core.choices import Policy
 from core.engine import Engine
 from core.errors import UserError
 from core.exits.parts import DRAFTER, PREDICTORS, load_parts, save_parts

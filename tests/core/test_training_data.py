@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.decoding import RunRequest
 from core.drafting.head import DraftHead
 from core.drafting.taps import tap_layers

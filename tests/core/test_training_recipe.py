@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
-from core.config import DType, Policy, RunSettings
+from core.choices import DType, Policy
+from core.config import RunSettings
 from core.decoding import RunRequest
 from core.engine import Engine
 from core.errors import UserError

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from core.config import Head, Lens, Policy, RunSettings
+from core.choices import Head, Lens, Policy
+from core.config import RunSettings
 from core.model.loading import LoadedModel
 from core.model.slim_head import SlimHead
 from core.training.costs import check_layers, fastest

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.analysis.tree_curves import node_curves
-from core.config import Mapping
+from core.choices import Mapping
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, audited, emitted, prefilled, started, trace_of
 from tests.tree_passes import JUDGED, TreePlan, tree_trace

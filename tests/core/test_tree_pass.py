@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import core.tree_pass
-from core.config import CANDIDATES, DType, KVPolicy, Mapping, Policy, Record, TreeSettings
+from core.choices import DType, KVPolicy, Mapping, Policy, Record
+from core.config import CANDIDATES, TreeSettings
 from core.decoding import Decoding, RunRequest
 from core.engine import Engine
 from core.errors import UserError

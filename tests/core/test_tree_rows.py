@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.config import KVPolicy
+from core.choices import KVPolicy
 from core.context import Context
 from core.drafting.tree import DraftTree
 from core.model.decoder import Decoder

@@ -12,7 +12,8 @@ import torch
 
 from core.analysis import tree_shapes
 from core.analysis.tree_shapes import Costs, Recorded, dynamic_acceptance, recorded, static_acceptance
-from core.config import Head, Policy, TreeSettings
+from core.choices import Head, Policy
+from core.config import TreeSettings
 from core.drafting.growth import growth_of
 from core.drafting.guesses import Guesser
 from core.drafting.head import DraftHead

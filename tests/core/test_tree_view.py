@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.analysis.tree_counts import MOST_WRITTEN_OUT, tree_counts
 from core.analysis.tree_figure import Stage, TreeFigure
 from core.analysis.tree_view import first_crossings, leaves_of, tree_figure
-from core.config import Mapping
+from core.choices import Mapping
 from core.trace.events import TreeVerified, WalkEnd
 from core.trace.overview import CellState, refusals
 from core.trace.trace import Trace

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.config import Head, Policy, RunSettings, TreeSettings
+from core.choices import Head, Policy
+from core.config import RunSettings, TreeSettings
 from core.drafting.guesses import Guesser
 from core.engine import Engine
 from core.errors import UserError

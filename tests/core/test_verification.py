@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.config import DType, Head, KVPolicy, Policy, Record, SamplingSettings
+from core.choices import DType, Head, KVPolicy, Policy, Record
+from core.config import SamplingSettings
 from core.engine import Engine
 from core.errors import UserError
 from core.exits import verification

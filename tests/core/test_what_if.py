@@ -14,7 +14,8 @@ from core.analysis.active_sets import TOLERANCE, Doubt
 from core.analysis.columns import columns_of
 from core.analysis.what_if import Decisions, Redecider
 from core.analysis.what_if_words import figures, how_exact, in_doubt
-from core.config import KVPolicy, Policy, Record, RunSettings, SchedulerSettings
+from core.choices import KVPolicy, Policy, Record
+from core.config import RunSettings, SchedulerSettings
 from core.errors import UserError
 from core.trace.trace import Trace
 from tests.core.recordings import DEPTH, PROMPTS, Recorder, audit_settings

@@ -16,7 +16,8 @@ from core.analysis.what_if import Decisions, Redecider
 from core.analysis.what_if_changes import compare_passes, compare_tokens, doubt_words
 from core.analysis.what_if_trees import TreeRedecider
 from core.analysis.what_if_truth import Truth, hold_passes, hold_tokens, truth_words
-from core.config import Policy, RunSettings, SchedulerSettings, TreeSettings
+from core.choices import Policy
+from core.config import RunSettings, SchedulerSettings, TreeSettings
 from core.engine import RunRequest
 from core.trace.frozen import frozen
 from core.trace.trace import Trace

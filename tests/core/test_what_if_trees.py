@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from core.analysis.active_sets import Doubt
 from core.analysis.tree_passes import paths_of
 from core.analysis.what_if_trees import TreeDecisions, TreeRedecider, how_exact_trees
-from core.config import Mapping, Policy, Record, RunSettings, SchedulerSettings, TreeSettings
+from core.choices import Mapping, Policy, Record
+from core.config import RunSettings, SchedulerSettings, TreeSettings
 from core.errors import UserError
 from core.trace.trace import Trace
 from tests.core.recordings import DEPTH, PROMPTS, Recorder, audit_settings

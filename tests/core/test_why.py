@@ -6,7 +6,7 @@ import pytest
 
 from core.analysis.why import why, why_plain
 from core.analysis.wording import compared, listed
-from core.config import Policy
+from core.choices import Policy
 from core.trace.events import Event, StageTimes
 from core.trace.trace import Trace
 from tests.core.handmade import (

@@ -6,7 +6,7 @@ import pytest
 
 from core.analysis.audit_words import wrong_exit
 from core.analysis.why import why_plain
-from core.config import Policy
+from core.choices import Policy
 from core.trace.trace import Trace
 from tests.core.handmade import (
     DEPTH,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.analysis.why import why_plain
-from core.config import Head, Lens, Policy
+from core.choices import Head, Lens, Policy
 from core.trace.events import Event, Verified
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, audited, draft, emitted, layer_run, layers_up_to, prefilled, started, trace_of

@@ -9,7 +9,8 @@ import pytest
 
 from core.analysis.why import why_plain
 from core.analysis.wording import took
-from core.config import Policy, RunSettings
+from core.choices import Policy
+from core.config import RunSettings
 from core.trace.events import ExitReason, LayerRun, StageTimes
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, draft, emitted, layer_run, layers_up_to, schedule, started, trace_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.why import why, why_plain
-from core.config import Mapping
+from core.choices import Mapping
 from core.trace.events import StageTimes, TreeVerified, WalkEnd
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, ended

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from core.config import DType
+from core.choices import DType
 from core.model.loading import LoadedModel, load_model
 from core.training.answers import Answer, Answerer, Job
 from core.training.data import Answers, Key, arrays

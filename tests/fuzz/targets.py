@@ -148,7 +148,7 @@ class Parts(Target):
     def _model(self) -> Any:
         import tempfile
 
-        from core.config import DType
+        from core.choices import DType
         from core.model.loading import load_model
         from tests.engines import DEPTH
         from tests.tiny import make_tiny_model
@@ -178,7 +178,8 @@ class Models(Target):
     def read(self, folder: Path) -> None:
         import threading
 
-        from core.config import DType, Policy, RunSettings
+        from core.choices import DType, Policy
+        from core.config import RunSettings
         from core.engine import Engine, RunRequest
         from core.model.loading import load_model
 

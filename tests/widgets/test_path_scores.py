@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from core.config import Mapping
+from core.choices import Mapping
 from tests.tree_passes import JUDGED, TreePlan
 from tests.widgets.plots import click, painted, shown
 from tests.widgets.tree_stage import tree_of

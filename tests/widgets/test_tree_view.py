@@ -8,7 +8,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from core.config import Mapping
+from core.choices import Mapping
 from core.trace.events import WalkEnd
 from tests.core.handmade import DEPTH
 from tests.tree_passes import CJK, TreePlan, bushy, widths_to_parents

@@ -6,7 +6,7 @@ import pytest
 
 from core.analysis.tree_figure import TreeFigure
 from core.analysis.tree_view import tree_figure
-from core.config import Mapping
+from core.choices import Mapping
 from core.trace.events import TreeVerified, WalkEnd
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH
