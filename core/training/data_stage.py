@@ -12,7 +12,7 @@ from core.progress import Progress, Report, check
 from core.training.answers import Answer, Answerer, Job
 from core.training.data import Answers, arrays
 from core.training.jobs import Jobs
-from core.training.options import Stage, TrainOptions
+from core.training.options import BUILDS_ON, Stage, TrainOptions
 from core.training.prompts import Prompt, Split, Use, digest
 from core.training.self_prompts import SelfPrompts, load_prompts
 from core.training.workspace import Timer, Workspace
@@ -35,11 +35,17 @@ def write_answers(
 ) -> Answers:
     """Let the target answer, in the order that `core.training.jobs` gives; the held-out prompts whatever the time.
 
+    Where this stage alone is resumed with more time than it has had, it adds answers to finished ones, and what later
+    stages made from those is thrown away.
+
     Raises:
         Cancelled: `cancel` was set; what was written stays.
         UserError: earlier data came from other prompts or another model, or no prompt is short enough.
     """
     state = _state(model, prompts, work)
+    if state["done"] and options.stage is Stage.DATA and options.seconds(Stage.DATA) > state["seconds"]:
+        _forget_later(work)
+        state["done"] = False
     if not state["done"]:
         _Stage(model, prompts, options, work, state, report, cancel).run()
     stored = _stored(prompts, work)
@@ -48,6 +54,13 @@ def write_answers(
             part = Split.TRAIN if use is Use.RESERVED else use
             raise UserError(f"Too few prompts of the {part} part are short enough for training; add shorter prompts.")
     return stored
+
+
+def _forget_later(work: Workspace) -> None:
+    """Throw away what was made from the answers so far."""
+    work.reset(tuple(stage for stage in BUILDS_ON if Stage.DATA in BUILDS_ON[stage]))
+    for path in work.files(Stage.DATA, "looks-*"):
+        path.unlink()
 
 
 def _stored(prompts: Sequence[Prompt], work: Workspace) -> Answers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from core.progress import Cancelled, Progress, quiet
 from core.training.data import Answers
 from core.training.data_stage import write_answers
 from core.training.jobs import EXPECTED, KEPT_RESERVED, TRAIN_STRIDE, Jobs, Kept
-from core.training.options import Stage, TrainOptions
+from core.training.options import SHARES, Stage, TrainOptions
 from core.training.prompts import Prompt, Use, read_prompts
 from core.training.self_prompts import FILE, TRIALS, SelfPrompts, chat_frame, load_prompts
 from core.training.workspace import Timer, Workspace
@@ -144,6 +145,23 @@ def test_that_a_cancelled_run_stores_only_answers_that_ended_and_goes_on_to_the_
     assert all(int(before.read(key, "ids")[-1]) in ends or before.length(key, "ids") > 50 for key in before.keys)
     after = write_answers(model, prompts, options(0.02), work, quiet, None)
     assert set(before.keys) < set(after.keys)
+
+
+def test_that_the_stage_resumed_alone_with_more_time_adds_answers_and_drops_what_was_made_of_the_fewer(
+    model: LoadedModel, prompts: list[Prompt], work: Workspace
+) -> None:
+    before = write_answers(model, prompts, options(1e-6), work, quiet, None)
+    work.save_json(Stage.DRAFTER, "facts.json", {})
+    work.save_json(Stage.DATA, "looks-identity.json", {})
+    same = replace(options(1e-6), stage=Stage.DATA, resume=True)
+    assert write_answers(model, prompts, same, work, quiet, None).keys == before.keys
+    assert write_answers(model, prompts, options(9.0), work, quiet, None).keys == before.keys
+    assert work.load_json(Stage.DRAFTER, "facts.json") is not None
+    spent = work.load_json(Stage.DATA, "state.json")["seconds"]  # type: ignore[index]
+    longer = replace(same, budget_minutes=(spent + 0.3) / 60 / SHARES[Stage.DATA])
+    assert set(write_answers(model, prompts, longer, work, quiet, None).keys) > set(before.keys)
+    assert work.load_json(Stage.DRAFTER, "facts.json") is None
+    assert not work.files(Stage.DATA, "looks-*")
 
 
 def test_that_written_prompts_and_their_answers_survive_a_restart(
