@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
@@ -27,7 +27,7 @@ from core.trace.events import IntArray
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord
 from widgets.exit_chart import ExitChart
-from widgets.highlight import SIGN
+from widgets.highlight import BOOKMARK, SIGN
 from widgets.palette import DARK, Theme
 from widgets.probability_curves import NO_TOKEN, ProbabilityCurvesView
 from widgets.scheduler_map import SchedulerMapView
@@ -62,6 +62,9 @@ class Views(QObject):
         """Whether the run is recorded in audit depth: only then can exits be known to be wrong."""
         self._treed = False
         """Whether the run decodes token trees."""
+        self._branched = False
+        """Whether the run is a branch, and was given tokens."""
+        self._bookmarked = False
         self._highlight = ""
         """What the highlighted tokens are."""
         self._pending: dict[str, int] = {}
@@ -145,6 +148,13 @@ class Views(QObject):
             self._highlight = name
             self._show_legends()
 
+    def set_bookmarks(self, tokens: Sequence[int]) -> None:
+        """Mark these 0-based tokens of the run on show as bookmarked."""
+        self.tokens.set_bookmarks(tokens)
+        if bool(tokens) != self._bookmarked:
+            self._bookmarked = bool(tokens)
+            self._show_legends()
+
     def set_empty(self, sentences: dict[str, str] | None) -> None:
         """Show a sentence in place of each view; None shows the views, each in its turn: all of them fill a frame."""
         for key, panel in self.panels.items():
@@ -165,12 +175,13 @@ class Views(QObject):
     def _follow_kind(self, trace: ReadableTrace | None) -> None:
         """Name wrong exits and passes in the legends only where they can be known, so that other ones stay short."""
         settings = trace.started.settings if trace and trace.started else None
-        kind = bool(settings and settings.record is Record.AUDIT), bool(settings and settings.tree.on)
-        if kind == (self._audited, self._treed):
+        branched = bool(trace and trace.started and trace.started.branch)
+        kind = bool(settings and settings.record is Record.AUDIT), bool(settings and settings.tree.on), branched
+        if kind == (self._audited, self._treed, self._branched):
             return
         if kind[1] is not self._treed:
             self._bring_forward(TREE if kind[1] else CURVES)
-        self._audited, self._treed = kind
+        self._audited, self._treed, self._branched = kind
         self._show_legends()
 
     def _bring_forward(self, place: Place) -> None:
@@ -180,10 +191,12 @@ class Views(QObject):
 
     def _show_legends(self) -> None:
         lit = f'<span style="color:{self._theme.accent}">{SIGN}</span> {self._highlight} · ' if self._highlight else ""
-        tokens = lit + self.tokens.legend_html(self._theme, self._audited, self._treed)
+        tokens = lit + self.tokens.legend_html(self._theme, self._audited, self._treed, self._branched)
+        tokens += f' · <span style="color:{self._theme.accent}">{BOOKMARK}</span> bookmark' if self._bookmarked else ""
         self.panels[TOKENS.key].set_subtitle(unbroken(tokens))
-        for key, view in ((EXITS.key, self.exits), (SCHEDULER.key, self.scheduler)):
-            self.panels[key].set_subtitle(unbroken(view.legend_html(self._theme, self._audited)))
+        exits = self.exits.legend_html(self._theme, self._audited, self._branched)
+        self.panels[EXITS.key].set_subtitle(unbroken(exits))
+        self.panels[SCHEDULER.key].set_subtitle(unbroken(self.scheduler.legend_html(self._theme, self._audited)))
         for key in (CURVES.key, TREE.key):
             self._ask(key, self._selection.token or 0)
 

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
 
 from widgets.token_flow import TokenFlow
 
 _MOVES = frozenset(
     Qt.Key[f"Key_{name}"] for name in ("Left", "Right", "Up", "Down", "Home", "End", "PageUp", "PageDown")
 )
+
+
+_OTHER_MODIFIERS = (
+    Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+)
+
+
+def moved_by(event: QKeyEvent, flow: TokenFlow, now: int | None, page: int) -> int | None:
+    """As `moved`, for a key as it was pressed: with Ctrl, Alt or Meta it means something else."""
+    return None if event.modifiers() & _OTHER_MODIFIERS else moved(flow, now, Qt.Key(event.key()), page)
 
 
 def moved(flow: TokenFlow, now: int | None, key: Qt.Key, page: int) -> int | None:

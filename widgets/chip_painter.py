@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontMetrics, QPainter, 
 from core.analysis.summaries import Outcome
 from widgets.highlight import paint_corner
 from widgets.palette import Theme, exit_colours
-from widgets.plot_items import draw_unequals
+from widgets.plot_items import draw_corners, draw_unequals
 from widgets.theme import SMALL, mixed
 
 PADDING = 7
@@ -37,6 +37,7 @@ class ChipState:
     in_flight: bool = False
     highlighted: bool = False
     """Whether it belongs to the tokens that are highlighted everywhere."""
+    bookmarked: bool = False
 
 
 class ChipPainter:
@@ -81,6 +82,8 @@ class ChipPainter:
         self._paint_number(painter, rect, chip)
         if chip.highlighted:
             paint_corner(painter, rect, self.theme)
+        if chip.bookmarked:
+            paint_corner(painter, rect, self.theme, right=True)
         painter.restore()
         painter.setPen(self._outline(chip))
         painter.drawPath(shape)
@@ -151,7 +154,7 @@ class ChipPainter:
 
 def paint_mark(painter: QPainter, centre: QPointF, size: int, mark: Outcome, colour: QColor) -> None:
     """The outcome mark: a square for full depth, a struck circle for proposed and refused, a ring for prefill, a
-    struck = for a wrong exit."""
+    struck = for a wrong exit, an arrow round a corner for a token that was given to a branch."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     half = size / 2
@@ -167,10 +170,12 @@ def paint_mark(painter: QPainter, centre: QPointF, size: int, mark: Outcome, col
         painter.drawLine(centre + QPointF(-leg, leg), centre + QPointF(leg, -leg))
     elif mark is Outcome.WRONG_EXIT:
         draw_unequals(painter, [centre], size, colour)
+    elif mark is Outcome.GIVEN:
+        draw_corners(painter, [centre], size, colour)
     painter.restore()
 
 
-_MARKED = (Outcome.FULL_DEPTH, Outcome.REFUSED, Outcome.PREFILL, Outcome.WRONG_EXIT)
+_MARKED = (Outcome.FULL_DEPTH, Outcome.REFUSED, Outcome.PREFILL, Outcome.WRONG_EXIT, Outcome.GIVEN)
 
 
 def fixed(font: QFont) -> QFont:

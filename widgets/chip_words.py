@@ -11,6 +11,7 @@ _OUTCOME_WORDS = {
     Outcome.FULL_DEPTH: "full depth, no exit proposed",
     Outcome.REFUSED: "full depth",
     Outcome.WRONG_EXIT: "wrong exit",
+    Outcome.GIVEN: "given to the branch, nothing was decided",
 }
 
 
@@ -21,8 +22,10 @@ def outcome_words(outcome: Outcome, refused: int, note: str = "") -> str:
     return " · ".join(filter(None, [ended, exits]))
 
 
-def legend_html(theme: Theme, audited: bool, trees: bool) -> str:
-    """The strip's legend; only an audit can tell wrong exits, and only a tree's pass emits several tokens."""
+def legend_html(theme: Theme, audited: bool = False, trees: bool = False, branch: bool = False) -> str:
+    """The strip's legend; only an audit can tell wrong exits, and only a tree's pass emits several tokens, and
+    only a branch was given some."""
     wrong = f' · <span style="color:{theme.wrong}">≠</span> wrong exit' if audited else ""
     joined = " · ⎵ one pass" if trees else ""
-    return f"bar = exit layer · ▪ full depth · ⊘ proposed, refused{wrong} · ◦ prefill{joined}"
+    given = " · ↳ given" if branch else ""
+    return f"bar = exit layer · ▪ full depth · ⊘ proposed, refused{wrong} · ◦ prefill{given}{joined}"

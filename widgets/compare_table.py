@@ -27,7 +27,13 @@ COLUMNS = (
     Column("Δ ms", "B’s time minus A’s, in milliseconds", 6, number=True),
 )
 TOKEN, SAME, TEXT_A, TEXT_B, EXIT_A, EXIT_B, LAYERS, MILLISECONDS = range(len(COLUMNS))
-OUTCOME_MARKS = {Outcome.PREFILL: "▫", Outcome.FULL_DEPTH: "▪", Outcome.REFUSED: "⊘", Outcome.WRONG_EXIT: "≠"}
+OUTCOME_MARKS = {
+    Outcome.PREFILL: "▫",
+    Outcome.FULL_DEPTH: "▪",
+    Outcome.REFUSED: "⊘",
+    Outcome.WRONG_EXIT: "≠",
+    Outcome.GIVEN: "↳",
+}
 """Before an exit layer; an early exit needs none."""
 ENDED = "(ended)"
 LONGEST = 40

@@ -28,6 +28,7 @@ OUTCOME_TEXTS = {
     Outcome.FULL_DEPTH: "full depth: no exit was proposed",
     Outcome.REFUSED: "full depth: an exit was proposed and refused",
     Outcome.WRONG_EXIT: "wrong exit: full depth gives another token",
+    Outcome.GIVEN: "given to the branch: nothing was decided",
 }
 
 
@@ -46,12 +47,13 @@ class ExitChart(TokenPlot):
         self.clear()
 
     @staticmethod
-    def legend_html(theme: Theme, audited: bool = False) -> str:
-        """The panel's subtitle; only an audit can tell wrong exits."""
+    def legend_html(theme: Theme, audited: bool = False, branch: bool = False) -> str:
+        """The panel's subtitle; only an audit can tell wrong exits, and only a branch was given tokens."""
+        given = " &nbsp;↳ given" if branch else ""
         wrong = f' &nbsp;<span style="color:{theme.wrong}">≠</span> wrong' if audited else ""
         return (
             f'<span style="color:{theme.text}">━</span> mean of {RUNNING_MEAN} &nbsp;▪ full depth &nbsp;'
-            f'<span style="color:{theme.caution}">⊘</span> refused{wrong}'
+            f'<span style="color:{theme.caution}">⊘</span> refused{wrong}{given}'
         )
 
     def set_notes(self, notes: Callable[[int], str]) -> None:
@@ -119,7 +121,8 @@ def summary(series: ExitSeries) -> str:
     wrong = int((outcomes == Outcome.WRONG_EXIT).sum())
     early = int((outcomes == Outcome.EARLY_EXIT).sum()) + wrong
     refused = int((outcomes == Outcome.REFUSED).sum())
-    mean = f", mean exit layer {layers[1:].mean():.1f} of {series.depth}" if len(layers) > 1 else ""
+    own = layers[1:][outcomes[1:] != Outcome.GIVEN]
+    mean = f", mean exit layer {own.mean():.1f} of {series.depth}" if len(own) else ""
     return (
         f"{_counted(len(layers))}{mean}; {early} left early{f', {wrong} of them wrongly' if wrong else ''}, "
         f"{refused} ran to full depth after a refused exit."

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from core.analysis.summaries import ExitSeries, Outcome
 from widgets.palette import Theme, exit_colours
 from widgets.pixel_image import PixelImage, argb, rgb
-from widgets.plot_items import PixelItem, Pixels, draw_refusals, draw_unequals, points
+from widgets.plot_items import PixelItem, Pixels, draw_corners, draw_refusals, draw_unequals, points
 from widgets.theme import mixed
 
 _CAP = 2
@@ -143,7 +143,7 @@ class MeanLine(PixelItem):
 
 class OutcomeMarks(PixelItem):
     """▪ over a pass that ran to full depth, ▫ over the prompt's, ⊘ over one that did so after a refused exit; ≠ over a
-    wrong exit."""
+    wrong exit, ↳ over a token that was given to a branch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,6 +173,8 @@ class OutcomeMarks(PixelItem):
             for outcome in (Outcome.FULL_DEPTH, Outcome.PREFILL):
                 x = self._exposed(self._places(outcome, pixels), size)
                 draw_squares(painter, x, y, size, self._colours["mark"], hollow=outcome is Outcome.PREFILL)
+            given = self._exposed(self._places(Outcome.GIVEN, pixels), size)
+            draw_corners(painter, points(given, np.full(len(given), y)), size + 1, self._colours["mark"])
         # Where they crowd, the graver mark stays: bar and hover tell the others.
         wrong = apart(self._places(Outcome.WRONG_EXIT, pixels), sign + 1.5)
         refused = apart(clear_of(self._places(Outcome.REFUSED, pixels), wrong, sign + 1), sign + 1.5)

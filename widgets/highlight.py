@@ -1,4 +1,5 @@
-"""A set of tokens that is highlighted in every view: a mark in the corner of a chip, a mark at the foot of a bar."""
+"""Sets of tokens that are marked: highlighted in every view (a mark in the corner of a chip, a mark at the foot of a
+bar), or bookmarked (a mark in a chip's other corner)."""
 
 from __future__ import annotations
 
@@ -13,18 +14,22 @@ from widgets.plot_items import PixelItem, Pixels
 
 SIGN = "◤"
 """The mark, for legends."""
+BOOKMARK = "◥"
+"""That of bookmarks."""
 _CORNER = 8
 """Pixels of a chip's corner."""
 _WIDTH, _HEIGHT = 7.0, 6.0
 """Pixels of a mark at a bar's foot, at the most."""
 
 
-def paint_corner(painter: QPainter, rect: QRect, theme: Theme) -> None:
-    """Mark the chip that lies in `rect`, within its own shape."""
-    corner = QPointF(rect.topLeft())
+def paint_corner(painter: QPainter, rect: QRect, theme: Theme, *, right: bool = False) -> None:
+    """Mark the chip that lies in `rect`, within its own shape, at its upper left or right."""
+    corner = QPointF(rect.right() + 1, rect.top()) if right else QPointF(rect.topLeft())
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(theme.accent))
-    painter.drawPolygon(QPolygonF([corner, corner + QPointF(_CORNER, 0), corner + QPointF(0, _CORNER)]))
+    painter.drawPolygon(
+        QPolygonF([corner, corner + QPointF(-_CORNER if right else _CORNER, 0), corner + QPointF(0, _CORNER)])
+    )
 
 
 class FootMarks(PixelItem):

@@ -266,3 +266,23 @@ def draw_refusals(painter: QPainter, at: list[QPointF], size: float, colour: QCo
         painter.drawEllipse(point, reach, reach)
         painter.drawLine(QLineF(point.x() - slash, point.y() + slash, point.x() + slash, point.y() - slash))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+
+def draw_corners(painter: QPainter, at: list[QPointF], size: float, colour: QColor) -> None:
+    """↳: an arrow round a corner, for what came from somewhere else."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setPen(QPen(colour, 1.2))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    reach, head = size / 2, size / 4
+    for point in at:
+        left, foot, tip = point.x() - reach, point.y() + reach / 2, point.x() + reach
+        painter.drawPolyline(
+            [
+                QPointF(left, point.y() - reach),
+                QPointF(left, foot),
+                QPointF(tip, foot),
+                QPointF(tip - head, foot - head),
+            ]
+        )
+        painter.drawLine(QPointF(tip, foot), QPointF(tip - head, foot + head))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import cast
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from core.analysis.summaries import Outcome, TokenChips
 from core.trace.events import IntArray
-from widgets.chip_moves import moved
+from widgets.chip_moves import moved_by
 from widgets.chip_painter import RADIUS, ChipPainter, ChipState
 from widgets.chip_words import legend_html, outcome_words
 from widgets.kept_picture import KeptPicture
@@ -53,6 +53,7 @@ class TokenStrip(QAbstractScrollArea):
         self._selection = Selection()
         self._hovered: int | None = None
         self._highlight: frozenset[int] = frozenset()
+        self._bookmarks: frozenset[int] = frozenset()
         self._notes: Callable[[int], str] | None = None
         self._chip, self._picture = ChipPainter(self.font(), DARK), KeptPicture(DARK.surface)
         self._flow = TokenFlow(GAP)
@@ -66,10 +67,8 @@ class TokenStrip(QAbstractScrollArea):
 
     # ---- what is shown --------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def legend_html(theme: Theme, audited: bool = False, trees: bool = False) -> str:
-        """The panel's subtitle."""
-        return legend_html(theme, audited, trees)
+    legend_html = staticmethod(legend_html)
+    """The panel's subtitle."""
 
     def set_notes(self, notes: Callable[[int], str]) -> None:
         """Ask this which two tokens a wrong exit of a 0-based token was about, for the hover and the screen reader."""
@@ -121,8 +120,13 @@ class TokenStrip(QAbstractScrollArea):
     def set_highlight(self, tokens: IntArray) -> None:
         """Mark the chips of these 0-based tokens, and no others."""
         before, self._highlight = self._highlight, frozenset(tokens.tolist())
-        changed = before ^ self._highlight
-        self._repaint(*changed) if len(changed) < FEW else self._spoil(EVERYWHERE)
+        self._repaint_some(before ^ self._highlight)
+
+    def set_bookmarks(self, tokens: Iterable[int]) -> None:
+        """Mark the chips of these 0-based tokens as bookmarked, and no others."""
+        before, self._bookmarks = self._bookmarks, frozenset(tokens)
+        self._repaint_some(before ^ self._bookmarks)
+        self._describe()
 
     def apply_theme(self, theme: Theme) -> None:
         self._chip, self._picture = ChipPainter(self.font(), theme), KeptPicture(theme.surface)
@@ -143,7 +147,8 @@ class TokenStrip(QAbstractScrollArea):
         told = self._notes(token) if self._notes and outcome is Outcome.WRONG_EXIT else ""
         ended = outcome_words(outcome, self._refusals[token], told)
         named = f"token {token + 1} ‘{self._texts[token]}’ · exit layer {self._exit_layers[token]} of {self._depth}"
-        return " · ".join(filter(None, [named, ended, pass_words(self._passes, token)]))
+        kept = "bookmarked" if token in self._bookmarks else ""
+        return " · ".join(filter(None, [named, ended, pass_words(self._passes, token), kept]))
 
     # ---- geometry -------------------------------------------------------------------------------------------------
 
@@ -195,6 +200,9 @@ class TokenStrip(QAbstractScrollArea):
         for box in boxes:
             if box is not None and box < len(self._flow):
                 self._spoil(self._rect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
+
+    def _repaint_some(self, boxes: frozenset[int]) -> None:
+        self._repaint(*boxes) if len(boxes) < FEW else self._spoil(EVERYWHERE)
 
     def _spoil(self, area: QRect) -> None:
         self._picture.spoil(area)
@@ -281,11 +289,11 @@ class TokenStrip(QAbstractScrollArea):
             accent = QColor(self._chip.theme.accent)
             share = run / self._depth
             return ChipState(IN_FLIGHT_TEXT, str(run), share, accent, None, chosen, hovered, in_flight=True)
-        exit_layer, outcome = self._exit_layers[box], Outcome(self._outcomes[box])
+        exit_layer, outcome, kept = self._exit_layers[box], Outcome(self._outcomes[box]), box in self._bookmarks
         mark = Outcome.REFUSED if self._refusals[box] and outcome is not Outcome.WRONG_EXIT else outcome
         colour = self._chip.colour(exit_layer, self._depth)
         text, share, lit = self._texts[box], exit_layer / self._depth, box in self._highlight
-        return ChipState(text, str(exit_layer), share, colour, mark, chosen, hovered, highlighted=lit)
+        return ChipState(text, str(exit_layer), share, colour, mark, chosen, hovered, False, lit, kept)
 
     def _describe(self) -> None:
         token = self._selection.token
@@ -297,8 +305,7 @@ class TokenStrip(QAbstractScrollArea):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         page = max(1, self.viewport().height() // self._row_height() - 1)
-        plain = not event.modifiers() & _OTHER_MODIFIERS
-        target = moved(self._flow, self._selection.token, Qt.Key(event.key()), page) if plain else None
+        target = moved_by(event, self._flow, self._selection.token, page)
         if target is None:
             # Not to the scroll area: it would scroll, and the selection keys must mean one thing only.
             event.ignore()
@@ -341,8 +348,3 @@ class TokenStrip(QAbstractScrollArea):
         # Rich text, because only that wraps; a token may be hundreds of characters long.
         text = f"<p style='white-space: pre-wrap'>{html.escape(self.words(box))}</p>"
         QToolTip.showText(event.globalPos(), text, self.viewport(), self._rect(box))
-
-
-_OTHER_MODIFIERS = (
-    Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
-)

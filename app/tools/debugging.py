@@ -39,6 +39,9 @@ class Debugging(QObject):
         for action in self._work.window.commands.some((*BREAKPOINTS, *MARKS, *FIND)):
             explain(action, True, "")
 
+        self._work.files.marked.connect(self._show_bookmarks)
+        self._work.session.trace_changed.connect(self._show_bookmarks_again)
+        self._show_bookmarks()
     def detail(self) -> str:
         """What the run is held for; "" where it is held for nothing."""
         return self.moves.detail()
@@ -65,6 +68,16 @@ class Debugging(QObject):
             self._work.window.commands[name].triggered.connect(do)
 
     @Slot()
+    @Slot()
+    def _show_bookmarks(self) -> None:
+        """Mark what is bookmarked in the token strip, whether the list was ever shown or not."""
+        self._work.views.set_bookmarks(self.bookmarks.tokens())
+
+    @Slot(int)
+    def _show_bookmarks_again(self, first: int) -> None:
+        if not first:  # perhaps another run
+            self._show_bookmarks()
+
     def _find(self) -> None:
         """Bring the search into sight, ready to be typed into."""
         from app.tools.marks import Marks

@@ -21,6 +21,7 @@ OUTCOMES = (
     Choice(str(int(Outcome.WRONG_EXIT)), "wrong exit", "Left early, and full depth gives another token (audit)"),
     Choice(str(int(Outcome.REFUSED)), "full depth, refused", "Ran to the end although exits were proposed"),
     Choice(str(int(Outcome.FULL_DEPTH)), "full depth", "Ran to the end, and no exit was proposed"),
+    Choice(str(int(Outcome.GIVEN)), "given to a branch", "Taken over from the run that was left, or put in its place"),
     Choice(str(int(Outcome.PREFILL)), "from prefill", "The first token, of the prompt’s own pass"),
 )
 

@@ -38,6 +38,8 @@ class Outcome(IntEnum):
     """Ran to the last layer although an exit had been proposed: every check refused it."""
     WRONG_EXIT = 4
     """Left early with another token than full depth gives; only an audit can tell."""
+    GIVEN = 5
+    """Taken over from a branch's origin or put in its place: its pass decided nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,8 @@ def outcome(record: TokenRecord) -> Outcome:
     emitted = emitted_of(record)
     if emitted.reason is ExitReason.PREFILL:
         return Outcome.PREFILL
+    if emitted.reason is ExitReason.GIVEN:
+        return Outcome.GIVEN
     if emitted.exit_layer < record.depth:
         return Outcome.WRONG_EXIT if is_wrong(record) else Outcome.EARLY_EXIT
     return Outcome.REFUSED if refusals(record) else Outcome.FULL_DEPTH
@@ -138,7 +142,8 @@ def outcomes(trace: ReadableTrace, first: int = 0) -> NDArray[np.uint8]:
     full = np.where(seen.refusals[part] > 0, Outcome.REFUSED, Outcome.FULL_DEPTH)
     found = np.where(seen.exit_layers[part] < trace.depth, wrong, full)
     from_prefill = seen.reasons[part] == REASONS.index(ExitReason.PREFILL)
-    return np.where(from_prefill, Outcome.PREFILL, found).astype(np.uint8)
+    given = seen.reasons[part] == REASONS.index(ExitReason.GIVEN)
+    return np.select([from_prefill, given], [Outcome.PREFILL, Outcome.GIVEN], found).astype(np.uint8)
 
 
 def token_chips(trace: ReadableTrace, first: int = 0) -> TokenChips:

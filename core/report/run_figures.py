@@ -19,12 +19,19 @@ MOST_CELLS = 400
 """Tokens that a map shows; more would be narrower than a line."""
 MOST_TOKENS = 2000
 """Tokens that a picture of texts or bars shows."""
-MARKS = {Outcome.PREFILL: "◦", Outcome.FULL_DEPTH: "▪", Outcome.REFUSED: "⊘", Outcome.WRONG_EXIT: "≠"}
+MARKS = {
+    Outcome.PREFILL: "◦",
+    Outcome.FULL_DEPTH: "▪",
+    Outcome.REFUSED: "⊘",
+    Outcome.WRONG_EXIT: "≠",
+    Outcome.GIVEN: "↳",
+}
 MEANINGS = {
     Outcome.PREFILL: "from the prompt’s own pass",
     Outcome.FULL_DEPTH: "full depth",
     Outcome.REFUSED: "proposed and refused",
     Outcome.WRONG_EXIT: "wrong exit",
+    Outcome.GIVEN: "given to the branch",
 }
 _ADVANCE, _CHIP, _ROW, _GAP = 7.4, 42, 50, 4
 """Pixels: of a narrow character of a monospaced font, of a chip's height, from row to row, between chips."""

@@ -26,6 +26,7 @@ OUTCOMES = {
     Outcome.FULL_DEPTH: "full depth",
     Outcome.REFUSED: "proposed and refused",
     Outcome.WRONG_EXIT: "wrong exit",
+    Outcome.GIVEN: "given",
 }
 TOKENS = (
     *("token", "text", "token_id", "exit_layer", "outcome", "reason", "refusals", "full_depth_id", "final_rank"),

@@ -90,6 +90,22 @@ def test_that_one_key_sets_a_bookmark_at_the_selection_and_takes_it_away(desk: D
     assert desk.bookmarks.all == [Mark(0, 3, 4)]
 
 
+def test_that_bookmarked_tokens_are_marked_in_the_strip_of_their_run(desk: Desk) -> None:
+    strip, panel = desk.stage.work.views.tokens, desk.stage.window.panels["tokens"]
+    desk.mark(Selection(7))
+    assert strip.words(7).endswith(" · bookmarked")
+    assert "bookmark" in panel.header.subtitle.text()
+    first = desk.stage.session.trace
+    desk.stage.finish()
+    assert desk.stage.session.trace is not first
+    assert "bookmark" not in strip.words(7) + panel.header.subtitle.text()
+    desk.stage.work.files.show_run(first.started.run)
+    desk.settle()
+    assert strip.words(7).endswith(" · bookmarked")
+    desk.mark(Selection(7))
+    assert "bookmark" not in strip.words(7) + panel.header.subtitle.text()
+
+
 def test_that_notes_and_bookmarks_survive_saving_and_opening(desk: Desk, tmp_path: Path) -> None:
     stage, path = desk.stage, tmp_path / "marked.specee"
     desk.mark(Selection(2), Selection(9), Selection(5, 3))

@@ -242,6 +242,10 @@ def test_that_given_tokens_are_no_decisions_to_count_or_to_stop_at(recorder: Rec
     origin = recorder.run(audit_settings())
     at = int(np.flatnonzero(origin.overview.refusals)[0])
     again = branch(recorder.engine, origin, at)
+    assert [kind == summaries.Outcome.GIVEN for kind in summaries.outcomes(again)] == [
+        n <= at for n in range(again.emitted_count)
+    ]
+    assert [summaries.outcome(record) for record in again.emitted] == summaries.outcomes(again).tolist()
     low = ExitAtMost(DEPTH)
     assert low.found(again, 0, again.emitted_count).tolist() == [n > at for n in range(again.emitted_count)]
     assert not costs(again).spent[: at + 1].any()

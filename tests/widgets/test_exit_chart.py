@@ -206,6 +206,18 @@ def test_that_a_wrong_exit_is_named_with_both_tokens(chart: ExitChart) -> None:
     assert "2 left early, 1 of them wrongly" in chart.accessibleDescription()
 
 
+def test_that_what_a_branch_was_given_is_marked_and_counted_in_no_mean(chart: ExitChart) -> None:
+    looks = []
+    for kind in (Outcome.EARLY_EXIT, Outcome.GIVEN):
+        outcomes = np.array([Outcome.PREFILL, kind, Outcome.EARLY_EXIT], np.uint8)
+        chart.set_series(ExitSeries(np.array([30, 20, 22]), outcomes, np.array([np.nan, 20, 21], np.float32), DEPTH))
+        looks.append(chart.grab().toImage())
+    assert looks[0] != looks[1]
+    assert "given to the branch" in (chart.readout(2, 9) or "")
+    assert "mean exit layer 22.0 of 30; 1 left early" in chart.accessibleDescription()
+    assert "↳" in ExitChart.legend_html(DARK, branch=True)
+
+
 def test_that_wrong_exits_stand_in_the_legend_of_an_audited_run_only() -> None:
     assert "≠" in ExitChart.legend_html(DARK, audited=True)
     assert "≠" not in ExitChart.legend_html(DARK)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -281,6 +282,29 @@ def test_that_a_wrong_exit_is_told_with_both_tokens_even_after_a_refusal(strip: 
     )
     assert "≠" in TokenStrip.legend_html(DARK, audited=True)
     assert "≠" not in TokenStrip.legend_html(DARK)
+
+
+def test_that_given_tokens_and_bookmarks_have_marks_of_their_own(strip: TokenStrip) -> None:
+    data = chips(["The", "·red"])
+    looks = []
+    for kind in (Outcome.EARLY_EXIT, Outcome.GIVEN):
+        strip.set_chips(
+            TokenChips(0, data.texts, np.array([30, 23]), np.array([0, kind], np.uint8), np.zeros(2, int), 30)
+        )
+        looks.append(image(strip))
+    strip.set_bookmarks([1])
+    looks.append(image(strip))
+    strip.set_highlight(np.array([1]))
+    looks.append(image(strip))
+    assert all(one != other for one, other in itertools.pairwise(looks))
+    assert strip.words(1) == (
+        "token 2 ‘·red’ · exit layer 23 of 30 · given to the branch, nothing was decided · bookmarked"
+    )
+    strip.set_bookmarks([])
+    strip.set_highlight(np.array([], np.int64))
+    assert image(strip) == looks[1]
+    assert "↳" in TokenStrip.legend_html(DARK, branch=True)
+    assert "↳" not in TokenStrip.legend_html(DARK, audited=True)
 
 
 @pytest.fixture
