@@ -134,7 +134,7 @@ def _import_engine() -> None:
     take_short_turns()
     load_library("torch", "libtorch_cpu.so")
     import core.engine
-    import core.exits.parts
+    import core.exits.parts_reading
     import core.model.loading  # noqa: F401 - imported for their cost, which is to be paid here
 
 
@@ -193,7 +193,8 @@ def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading
 
 def _parts(model: LoadedModel, request: ModelRequest) -> tuple[TrainedParts | None, str]:
     """The parts to use, or why there are none. Parts that were asked for by name must load."""
-    from core.exits.parts import find_parts, load_parts
+    from core.exits.parts_folder import find_parts
+    from core.exits.parts_reading import load_parts
 
     folder = request.parts_folder
     if folder is not None:

@@ -116,6 +116,6 @@ class TrainingFlow(QObject):
 
 
 def _subject(model: LoadedSummary) -> TrainingSubject:
-    from core.exits.parts import user_parts
+    from core.exits.parts_folder import user_parts
 
     return TrainingSubject(model.info.name, model.request.ref, user_parts() / model.info.name)

@@ -41,7 +41,8 @@ def open_model(
     Raises:
         UserError: the model or the parts cannot be had; the sentence says what to do.
     """
-    from core.exits.parts import find_parts, load_parts
+    from core.exits.parts_folder import find_parts
+    from core.exits.parts_reading import load_parts
     from core.model.loading import load_model
     from core.model.store import ModelStore
 

@@ -45,7 +45,7 @@ def import_(arguments: argparse.Namespace) -> int:
     """
     from core.choices import DType
     from core.exits.importing import import_parts
-    from core.exits.parts import save_parts
+    from core.exits.parts_writing import save_parts
     from core.model.loading import load_model
     from core.model.store import ModelStore
 

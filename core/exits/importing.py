@@ -13,7 +13,8 @@ from core.drafting.eagle import read_eagle
 from core.drafting.head import DraftHead
 from core.errors import UserError
 from core.exits.official import read_bank
-from core.exits.parts import TrainedParts, load_parts
+from core.exits.parts import TrainedParts
+from core.exits.parts_reading import load_parts
 from core.model.loading import LoadedModel
 
 

@@ -24,7 +24,8 @@ from torch import Tensor
 from core.analysis.classification import predictor_quality
 from core.errors import UserError
 from core.exits.adainfer import AdaInferParts, Doubles, LayerClassifier
-from core.exits.parts import find_parts, save_adainfer
+from core.exits.parts_folder import find_parts
+from core.exits.parts_writing import save_adainfer
 from core.model.decoder import Decoder
 from core.model.loading import LoadedModel
 from core.progress import Progress, Report, check

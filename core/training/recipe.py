@@ -15,7 +15,10 @@ from core.drafting.head import DraftHead
 from core.engine import Engine
 from core.errors import UserError
 from core.exits.adainfer import AdaInferParts
-from core.exits.parts import TrainedParts, load_parts, save_parts, user_parts
+from core.exits.parts import TrainedParts
+from core.exits.parts_folder import user_parts
+from core.exits.parts_reading import load_parts
+from core.exits.parts_writing import save_parts
 from core.model.loading import LoadedModel, load_model
 from core.model.store import ModelStore
 from core.progress import Progress, Report, check, quiet

@@ -15,7 +15,7 @@ from app.commands import bench, bench_contest, bench_machine, bench_plan, bench_
 from app.commands.bench_contest import Arrivals, Label, Plan, Turn, compare_tokens
 from app.commands.bench_peers import GenerateContender
 from core.choices import DType
-from core.exits.parts import save_parts
+from core.exits.parts_writing import save_parts
 from core.model.loading import load_model
 from core.progress import quiet
 from tests import engines

@@ -20,7 +20,7 @@ from app.commands.prompt_files import FilePrompt, in_turns, of_split, read_promp
 from core.analysis.evaluation import FIGURES
 from core.choices import DType
 from core.errors import UserError
-from core.exits.parts import save_parts
+from core.exits.parts_writing import save_parts
 from core.model.loading import load_model
 from core.training import prompts as training_prompts
 from core.training.prompts import Split

@@ -10,7 +10,7 @@ import pytest
 from app import cli
 from core.analysis.summaries import agreement
 from core.choices import DType
-from core.exits.parts import save_parts
+from core.exits.parts_writing import save_parts
 from core.model.loading import load_model
 from core.progress import quiet
 from core.trace.jsonl import read_events

@@ -12,7 +12,7 @@ from app import cli
 from app.commands import tree_search as command
 from core.choices import DType
 from core.config import TreeSettings
-from core.exits.parts import save_parts
+from core.exits.parts_writing import save_parts
 from core.model.loading import load_model
 from core.training import tree_search
 from tests import engines

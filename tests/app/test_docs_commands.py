@@ -16,7 +16,7 @@ import pytest
 from app import application, cli
 from app.commands import bench_machine
 from core.choices import DType
-from core.exits.parts import save_parts
+from core.exits.parts_writing import save_parts
 from core.model.loading import load_model
 from resources.paths import SAMPLE
 from tests import engines

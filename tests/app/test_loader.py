@@ -19,7 +19,8 @@ from app.model_flow import facts_of
 from core.choices import DType, Policy
 from core.config import DEFAULT_MODEL, RunSettings
 from core.errors import UserError
-from core.exits.parts import ADAINFER, save_parts
+from core.exits.parts_folder import ADAINFER
+from core.exits.parts_writing import save_parts
 from core.model.loading import load_model
 from core.progress import Cancelled, Progress, quiet
 from core.trace.events import LayerRun, RunEnded, RunStarted

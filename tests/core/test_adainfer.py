@@ -16,7 +16,9 @@ from core.config import RunSettings, SamplingSettings
 from core.engine import Engine, RunRequest
 from core.errors import UserError
 from core.exits.adainfer import SHAPES, AdaInferParts
-from core.exits.parts import ADAINFER, CARD, DRAFTER, PREDICTORS, load_parts, save_adainfer, save_parts
+from core.exits.parts_folder import ADAINFER, CARD, DRAFTER, PREDICTORS
+from core.exits.parts_reading import load_parts
+from core.exits.parts_writing import save_adainfer, save_parts
 from core.model.loading import LoadedModel
 from core.trace.events import ExitReason
 from core.trace.trace import Trace

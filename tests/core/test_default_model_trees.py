@@ -9,7 +9,8 @@ import pytest
 from core.choices import Policy
 from core.config import RunSettings, TreeSettings
 from core.engine import Engine, RunRequest
-from core.exits.parts import find_parts, load_parts
+from core.exits.parts_folder import find_parts
+from core.exits.parts_reading import load_parts
 from core.model.loading import LoadedModel
 from core.trace.events import TokenEmitted, TreeAccepted
 from tests.core.test_default_model import PROMPTS

@@ -19,7 +19,8 @@ from core.engine import Engine, RunRequest
 from core.errors import UserError
 from core.exits.importing import import_parts
 from core.exits.official import NEVER
-from core.exits.parts import load_parts, save_parts
+from core.exits.parts_reading import load_parts
+from core.exits.parts_writing import save_parts
 from core.model.loading import LoadedModel, load_model
 from core.trace.trace import Trace
 from tests.tiny import make_tiny_model

@@ -13,8 +13,11 @@ from safetensors.torch import load_file, save_file
 from core.choices import DType
 from core.drafting.head import DraftHead
 from core.errors import UserError
-from core.exits import parts as parts_module
-from core.exits.parts import CARD, DRAFTER, PREDICTORS, TrainedParts, find_parts, load_parts, save_parts, user_parts
+from core.exits import parts_folder
+from core.exits.parts import TrainedParts
+from core.exits.parts_folder import CARD, DRAFTER, PREDICTORS, find_parts, user_parts
+from core.exits.parts_reading import load_parts
+from core.exits.parts_writing import save_parts
 from core.exits.predictors import PredictorBank
 from core.model.loading import LoadedModel, load_model
 from tests.tiny import make_tiny_model
@@ -75,7 +78,7 @@ def test_that_parts_are_found_by_their_models_fingerprint(model: LoadedModel, sa
 def test_that_what_the_user_trained_goes_before_what_was_shipped(
     model: LoadedModel, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts_module, "SHIPPED", saved.parent)
+    monkeypatch.setattr(parts_folder, "SHIPPED", saved.parent)
     assert find_parts(model.info) == saved
     save_parts(user_parts() / "mine", random_parts(model))
     assert find_parts(model.info) == user_parts() / "mine"

@@ -15,17 +15,10 @@ from core.choices import Head, Lens, Policy
 from core.engine import Engine
 from core.errors import UserError
 from core.exits.adainfer import SHAPES, AdaInferParts
-from core.exits.parts import (
-    ADAINFER,
-    LENS,
-    LENS_PREDICTORS,
-    SLIM,
-    TRIMMED,
-    TrainedParts,
-    load_parts,
-    save_adainfer,
-    save_parts,
-)
+from core.exits.parts import TrainedParts
+from core.exits.parts_folder import ADAINFER, LENS, LENS_PREDICTORS, SLIM, TRIMMED
+from core.exits.parts_reading import load_parts
+from core.exits.parts_writing import save_adainfer, save_parts
 from core.model.loading import LoadedModel
 from tests.engines import DEPTH, parts_that_always_propose, run
 from tests.pieces import random_lens, random_slim, trimmed

@@ -13,7 +13,9 @@ import pytest
 from core.choices import Policy
 from core.engine import Engine
 from core.errors import UserError
-from core.exits.parts import DRAFTER, PREDICTORS, load_parts, save_parts
+from core.exits.parts_folder import DRAFTER, PREDICTORS
+from core.exits.parts_reading import load_parts
+from core.exits.parts_writing import save_parts
 from core.model.loading import LoadedModel
 from core.progress import quiet
 from core.training import adainfer

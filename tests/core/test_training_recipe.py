@@ -17,7 +17,7 @@ from core.config import RunSettings
 from core.decoding import RunRequest
 from core.engine import Engine
 from core.errors import UserError
-from core.exits.parts import load_parts
+from core.exits.parts_reading import load_parts
 from core.model.loading import load_model
 from core.progress import Cancelled, Progress, quiet
 from core.trace.trace import Trace

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from core.config import DEFAULT_MODEL
-from core.exits.parts import SHIPPED, find_parts, load_parts
+from core.exits.parts_folder import SHIPPED, find_parts
+from core.exits.parts_reading import load_parts
 from core.model.loading import LoadedModel
 
 FOLDER = SHIPPED / DEFAULT_MODEL

@@ -133,13 +133,14 @@ class Parts(Target):
     _models: ClassVar[dict[str, Any]] = {}
 
     def seed(self, folder: Path) -> None:
-        from core.exits.parts import save_parts
+        from core.exits.parts_writing import save_parts
         from tests.core.test_parts_pieces import whole
 
         save_parts(folder / "parts", whole(self._model()))
 
     def read(self, folder: Path) -> None:
-        from core.exits.parts import find_parts, load_parts
+        from core.exits.parts_folder import find_parts
+        from core.exits.parts_reading import load_parts
 
         model = self._model()
         find_parts(model.info, folder / "parts")
