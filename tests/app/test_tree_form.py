@@ -10,7 +10,7 @@ from app.tree_form import FIRST_SPEC, SPEC, TreeForm, size_words
 from core.choices import Mapping, Policy
 from core.config import EAGLE_SHAPE, SamplingSettings, TreeSettings
 from core.errors import UserError
-from tests.app.test_settings_dock import BARE, FACTS
+from tests.app.settings_form import BARE, FACTS
 
 
 @pytest.fixture
