@@ -11,7 +11,7 @@ import statistics
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
@@ -50,10 +50,10 @@ class Monkey:
         self._rescue.timeout.connect(self._call_off)
         self._rescue.start()
 
-    def play(self, first: int, count: int) -> None:
-        """Make the moves first…first + count - 1 of this seed; raises `Fault` for the first thing that goes wrong."""
+    def play(self, numbers: Iterable[int]) -> None:
+        """Make the moves of this seed that have these numbers; raises `Fault` for the first thing that goes wrong."""
         self.cage.come_home()
-        for number in range(first, first + count):
+        for number in numbers:
             faulthandler.dump_traceback_later(SILENCE, exit=True, file=sys.__stderr__)
             self._move(number)
             if (number + 1) % HOME_EVERY == 0:
