@@ -46,7 +46,7 @@ class Policy(StrEnum):
 
 
 class KVPolicy(StrEnum):
-    """What happens to the K/V of the layers that an exit skipped (`specee.md` §4)."""
+    """What happens to the K/V of the layers that an exit skipped (`docs/rules.md`)."""
 
     RECOMPUTE = "recompute"
     """The state a token left with waits, and is caught up when a later token needs the deeper layers: exact."""
@@ -72,7 +72,7 @@ class Lens(StrEnum):
     """As the paper does: norm(h_l) goes to the head as it is."""
     TUNED = "tuned"
     """h_l + A_l h_l + b_l stands in for h_l, a correction trained for each layer (the tuned lens of Belrose et al.,
-    2023; `specee.md` §8)."""
+    2023; `docs/rules.md`)."""
 
 
 class Head(StrEnum):
@@ -87,7 +87,7 @@ class Head(StrEnum):
 
 
 class Mapping(StrEnum):
-    """How predictors judge a token tree (`specee.md` §3)."""
+    """How predictors judge a token tree (`docs/rules.md`)."""
 
     REARMOST = "rearmost"
     """A path, one hyper-token, scores as its lowest node."""

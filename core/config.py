@@ -1,7 +1,7 @@
 """The settings of a run: frozen, and checked once when they are made.
 
 Everything here is plain values, so that a session file can carry it and a machine without torch can read it. Layers
-are 0-based in code; only views and flags count from 1 (`specee.md` §0).
+are 0-based in code; only views and flags count from 1 (`docs/rules.md`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SamplingSettings:
 
 @dataclass(frozen=True, slots=True)
 class TreeSettings:
-    """The token tree T3 (`specee.md` §3)."""
+    """The token tree T3 (`docs/rules.md`)."""
 
     shape: str = "off"
     """"off"; "dynamic" for EAGLE-2's growth; "eagle"; or children a level, as in "4-2-2-1-1"."""

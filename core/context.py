@@ -1,4 +1,4 @@
-"""What a run has fed to the target model: its K/V, and the rows that skipped layers (`specee.md` §4)."""
+"""What a run has fed to the target model: its K/V, and the rows that skipped layers (`docs/rules.md`)."""
 
 from __future__ import annotations
 

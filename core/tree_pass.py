@@ -1,4 +1,4 @@
-"""A pass that feeds a token tree and emits as many tokens as the target agrees with (`specee.md` §3).
+"""A pass that feeds a token tree and emits as many tokens as the target agrees with (`docs/rules.md`).
 
 The drafter grows a tree, the target runs all of it at once, and the walk from the root along the target's own tokens is
 what the pass emits. At the last layer that is plain speculative decoding; with predictors it may end earlier.

@@ -52,7 +52,7 @@ class Turn:
     exit_layers: tuple[int, ...]
     """Layers run for each token, 1…L."""
     tokens_per_second: float | None
-    """Tokens after the first over the time after the first (`specee.md` §0); None where there is only one."""
+    """Tokens after the first over the time after the first (`docs/rules.md`); None where there is only one."""
     passes: tuple[Pass, ...] = ()
     """One for each token after the first; a peer tells nothing of them."""
     target_passes: int = 0

@@ -1,4 +1,4 @@
-"""Where a token's time goes, and what it should cost by counting (`specee.md` §8)."""
+"""Where a token's time goes, and what it should cost by counting (`docs/rules.md`)."""
 
 from __future__ import annotations
 

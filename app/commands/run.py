@@ -191,7 +191,7 @@ def _print_now(text: str) -> None:
 
 
 def summary(trace: Trace) -> dict[str, Any]:
-    """The object that `--json` prints; what only an audit tells is null unless the run was audited (`specee.md` §0)."""
+    """The object that `--json` prints; what only an audit tells (`docs/rules.md`) is null where the run had none."""
     from core.analysis import summaries
     from core.analysis.shortlist import shortlist_miss_rate
 

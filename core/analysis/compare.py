@@ -22,7 +22,7 @@ Seconds = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RunFigures:
-    """What one run comes to; None where it was not measured (`specee.md` §0 for each)."""
+    """What one run comes to; None where it was not measured (`docs/rules.md`, *Measures*)."""
 
     model: str
     dtype: str

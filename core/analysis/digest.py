@@ -1,6 +1,6 @@
 """One prompt's evaluation as small arrays: a trace is let go once it has been looked at, so that memory holds one.
 
-Torch-free. `specee.md` §0 says what each quantity means; tokens are those after the first.
+Torch-free. `docs/rules.md`, *Measures*, says what each quantity means; tokens are those after the first.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """What `specee-viewer evaluate` reports: figures over many audited runs. Torch-free; a figure that was not measured is
-None (`specee.md` §0 for what each one means)."""
+None (`docs/rules.md`, *Measures*, says what each one means)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often past exits tell where the next one lies: the premise of T2's online level (`specee.md` §2). NumPy only."""
+"""How often past exits tell where the next one lies: the premise of T2's online level (`docs/rules.md`). NumPy only."""
 
 from __future__ import annotations
 

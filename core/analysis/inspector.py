@@ -13,7 +13,7 @@ from core.trace.reading import ReadableTrace
 from core.trace.records import TokenRecord
 
 KINDS = ("logit", "probability", "variation")
-"""The three kinds of features, k of each in this order (`specee.md` §1)."""
+"""The three kinds of features, k of each in this order (`docs/rules.md`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What the views show, as arrays computed from a trace. No Qt, no torch.
 
 Each function takes the whole trace, or a range of its tokens, and returns frozen arrays; a widget only paints them.
-Layers in these arrays are 0-based indices; *exit layer* is a count of layers run, 1…L (`specee.md` §0).
+Layers in these arrays are 0-based indices; *exit layer* is a count of layers run, 1…L (`docs/rules.md`).
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class CandidateCurves:
 
 @dataclass(frozen=True, slots=True)
 class AuditCurves:
-    """One token's candidates at all L layers, computed beside the run (`design.md` §3)."""
+    """One token's candidates at all L layers, computed beside the run, after its decision."""
 
     local: FloatArray
     """Shape [L, k], softmax over the candidates."""
@@ -199,7 +199,7 @@ def active_layers_mean(trace: ReadableTrace) -> float | None:
 
 
 def acceptance_length(trace: ReadableTrace) -> float | None:
-    """τ: tokens a target pass over those after the first (`specee.md` §0); None where the run decodes no trees."""
+    """τ: tokens a target pass over those after the first (`docs/rules.md`); None where the run decodes no trees."""
     passes = trace.overview.passes[first_decided(trace) :]
     if trace.started is None or not trace.started.settings.tree.on or not len(passes):
         return None
@@ -207,14 +207,14 @@ def acceptance_length(trace: ReadableTrace) -> float | None:
 
 
 def agreement(trace: ReadableTrace) -> float | None:
-    """Share of the tokens after the first that equal their own pass finished to full depth (`specee.md` §0); None
+    """Share of the tokens after the first that equal their own pass finished to full depth (`docs/rules.md`); None
     where the run was not audited."""
     audited = int(trace.overview.audited[1:].sum())
     return (audited - int(trace.overview.wrong[1:].sum())) / audited if audited else None
 
 
 def tokens_per_second(trace: ReadableTrace) -> float | None:
-    """Tokens after the first over the time after the first (`specee.md` §0); None where there is only one."""
+    """Tokens after the first over the time after the first (`docs/rules.md`); None where there is only one."""
     times = trace.overview.seconds[first_decided(trace) :]
     seconds = float(times.sum())
     return len(times) / seconds if seconds > 0 else None

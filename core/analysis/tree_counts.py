@@ -1,4 +1,4 @@
-"""What judging a token tree costs: independent combinations against hyper-tokens (`specee.md` §3)."""
+"""What judging a token tree costs: independent combinations against hyper-tokens (`docs/rules.md`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the tree view draws: one target pass over a token tree, as frozen arrays. No Qt, no torch.
 
 Layers in these arrays are 0-based indices; an *exit* is a count of layers run, 1…L, and 0 where there is none
-(`specee.md` §§0, 3). n is the number of nodes, p of paths, m of layers whose predictors were asked.
+(`docs/rules.md`). n is the number of nodes, p of paths, m of layers whose predictors were asked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Makes the tree view's figure from a trace: nodes, hyper-token paths, walks and counts (`specee.md` §3).
+"""Makes the tree view's figure from a trace: nodes, hyper-token paths, walks and counts (`docs/rules.md`).
 
 n is the number of nodes, p of paths, m of layers whose predictors were asked.
 """

@@ -1,4 +1,4 @@
-"""What a recorded audit run would have decided under other settings, without the model (`design.md` §6.2).
+"""What a recorded audit run would have decided under other settings, without the model.
 
 Threshold (of all layers or of one), margin gate, N, r, M, distinct and T1 against T1+T2 are decided anew from what the
 audit kept: each layer's own token with its margin, the candidates' logits, and the predictors' weights. The result is

@@ -1,7 +1,7 @@
 """The drafter: EAGLE-1's head, which guesses the next token from the target's last features.
 
 x_t = fc([embedding(token_{t+1}); f_t]), one decoder layer with K/V of its own, output f̂_{t+1}; logits = LM head(f̂)
-(EAGLE, Li et al. 2024; `specee.md` §5). f_t is the target's normed hidden state norm(h) at the layer it left from; a
+(EAGLE, Li et al. 2024; `docs/rules.md`). f_t is the target's normed hidden state norm(h) at the layer it left from; a
 head with taps mixes into it, by one more product, the normed states of two lower layers (EAGLE-3, Li et al. 2025). When
 the head goes on from its own output, f̂ takes the place of f.
 """

@@ -1,7 +1,7 @@
 """AdaInfer's classifiers: one support vector machine a layer, or one conditional random field over the layers.
 
 Both look at two numbers of a layer's distribution over the whole vocabulary: gap = p₁ - p₂ and top = p₁ (Fan et al.,
-2024, `specee.md` §6). What training found is kept as plain arrays, so that nothing but NumPy is needed to decide. The
+2024, `docs/rules.md`). What training found is kept as plain arrays, so that nothing but NumPy is needed to decide. The
 machines are linear: the label becomes likelier with both numbers, so a curved border has little to gain, while a kernel
 would keep the noisy labels, up to half of the training tokens, as support vectors to be summed over at every layer.
 """

@@ -1,4 +1,4 @@
-"""What every layer would have said of a token, computed on the side after the decision (`design.md` §3, audit)."""
+"""What every layer would have said of a token, computed on the side after the decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""T3's judgement of a token tree: which of its nodes may be left at a layer (SpecEE §6, `specee.md` §3).
+"""T3's judgement of a token tree: which of its nodes may be left at a layer (SpecEE §6, `docs/rules.md`).
 
 Merged mapping makes a hyper-token of each path from the root to a leaf: what a layer costs grows with the number of
 nodes, not with the product of their search spaces. Independent mapping, the baseline, waits for every node by itself.

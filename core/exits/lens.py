@@ -1,8 +1,8 @@
 """The exit lens: a correction trained for each layer, through which the head looks at states before the last layer.
 
 h_l + A_l·h_l + b_l stands in for h_l, trained with KL to the final distribution (the tuned lens of Belrose et al.,
-2023; `specee.md` §8). Only what is *read* from a state goes through it: features, verification, and the drafter's input
-after an exit. What later layers and the K/V are made from is always the state itself.
+2023; `docs/rules.md`). Only what is *read* from a state goes through it: features, verification, and the drafter's
+input after an exit. What later layers and the K/V are made from is always the state itself.
 """
 
 from __future__ import annotations

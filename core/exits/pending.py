@@ -1,4 +1,4 @@
-"""Tokens that left early and wait to be caught up (KV policy *recompute*, `specee.md` §4)."""
+"""Tokens that left early and wait to be caught up (KV policy *recompute*, `docs/rules.md`)."""
 
 from __future__ import annotations
 

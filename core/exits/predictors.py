@@ -1,4 +1,4 @@
-"""T1, the exit predictors and what they see (SpecEE §4.3, `specee.md` §1). NumPy only, so a trace can be re-scored
+"""T1, the exit predictors and what they see (SpecEE §4.3, `docs/rules.md`). NumPy only, so a trace can be re-scored
 where there is no torch."""
 
 from __future__ import annotations

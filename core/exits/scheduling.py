@@ -1,4 +1,4 @@
-"""T2, the two-level scheduler: which layers get a predictor for the next token (SpecEE §5.3, `specee.md` §2)."""
+"""T2, the two-level scheduler: which layers get a predictor for the next token (SpecEE §5.3, `docs/rules.md`)."""
 
 from __future__ import annotations
 

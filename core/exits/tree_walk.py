@@ -1,4 +1,4 @@
-"""The walk through a tree at one layer: from the root along the target's own tokens (`specee.md` §3)."""
+"""The walk through a tree at one layer: from the root along the target's own tokens (`docs/rules.md`)."""
 
 from __future__ import annotations
 

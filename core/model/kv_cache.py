@@ -2,7 +2,7 @@
 
 Slot = true position, but for the nodes of a token tree: these lie side by side after the context until one path of
 them is kept. A layer may lack the entry of a position that exited below it: `present` knows, and attention skips it (KV
-policy *hole*, `specee.md` §4).
+policy *hole*, `docs/rules.md`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """SlimSpec's low-rank LM head: z = W_up·(W_down·x), the whole vocabulary for rd + rV products instead of dV
-(`specee.md` §5).
+(`docs/rules.md`).
 
 Its logits are near the full head's, not equal to them. So it may propose tokens by itself, and for a check it only
 makes a shortlist whose exact logits decide (`core.exits.verification`). Beside a packed head (`core.model.native`) W_up

@@ -117,7 +117,7 @@ class Verified:
 
 
 class WalkEnd(StrEnum):
-    """How the walk from a tree's root ended at one layer (`specee.md` §3)."""
+    """How the walk from a tree's root ended at one layer (`docs/rules.md`)."""
 
     VERIFIED = "verified"
     """Every step was among its node's candidates: the pass ends here."""

@@ -1,4 +1,4 @@
-"""The baseline's classifiers, trained on what each layer would have said (AdaInfer, `specee.md` §6).
+"""The baseline's classifiers, trained on what each layer would have said (AdaInfer, `docs/rules.md`).
 
 For a token of the target's own greedy answers, each layer's argmax is right where it is the token that full depth gave.
 The support vector machines (scikit-learn) see each layer alone; the conditional random field (CRFsuite) sees the

@@ -1,4 +1,4 @@
-"""One step of training the drafter: KL only (`specee.md` §§5, 8), against distributions that the target left.
+"""One step of training the drafter: KL only (`docs/rules.md`), against distributions that the target left.
 
 Noise on the states, and late layers' features in place of the last one's at some positions, prepare it for what it
 meets after an early exit; steps on its own outputs for what it meets in a chain or tree (`core.training.unrolled`).

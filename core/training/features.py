@@ -44,7 +44,7 @@ class LayerViews:
         return self.agrees & self.listed[:, None]
 
     def features(self, active: BoolArray | None = None) -> FloatArray:
-        """The predictors' inputs, [n, L-1, 3k]: differences go to the last active layer below (`specee.md` §1).
+        """The predictors' inputs, [n, L-1, 3k]: differences go to the last active layer below (`docs/rules.md`).
 
         `active` [n, L-1] says which layers were; all, where it is None.
         """

@@ -1,8 +1,8 @@
 """Training one layer of the exit lens: h + A h + b, so that the head says already what it will say at full depth.
 
-The loss is KL from the final distribution (the tuned lens of Belrose et al., 2023; `specee.md` §8). A and b are learned
-in units of each dimension's own spread: a few dimensions of a hidden state are hundreds of times larger than the rest,
-and a step that suits those would not move the others. A starts at zero, so an untrained lens changes nothing.
+The loss is KL from the final distribution (the tuned lens of Belrose et al., 2023; `docs/rules.md`). A and b are
+learned in units of each dimension's own spread: a few dimensions of a hidden state are hundreds of times larger than
+the rest, and a step that suits those would not move the others. A starts at zero, so an untrained lens changes nothing.
 """
 
 from __future__ import annotations

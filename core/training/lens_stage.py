@@ -1,4 +1,4 @@
-"""The stage that trains the exit lens, a layer after the other from the last one down (`specee.md` §8).
+"""The stage that trains the exit lens, a layer after the other from the last one down (`docs/rules.md`).
 
 Which form A takes, one matrix or two thin ones, is tried out on a few layers and judged on tune prompts: a full matrix
 has so many numbers to fit that on little text it does worse than a thin pair, which also costs a fraction. Then each

@@ -1,4 +1,4 @@
-"""Training the exit predictors: one MLP a layer, all at once as batched products (`specee.md` §1).
+"""Training the exit predictors: one MLP a layer, all at once as batched products (`docs/rules.md`).
 
 Each epoch draws new schedules, so that a layer meets differences over all the gaps that T1 and T2 produce. Afterwards
 each predictor's logit is divided by a temperature of its own that was found on tune prompts.

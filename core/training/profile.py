@@ -1,4 +1,4 @@
-"""The offline profile: at which layers tokens leave when every predictor is on (T2's offline level, `specee.md` §2).
+"""The offline profile: at which layers tokens leave when every predictor is on (T2's offline level, `docs/rules.md`).
 
 It is taken in real runs over tune prompts, near the operating point: exits of a bolder threshold lie elsewhere. From
 the same runs come the curve of the online hit rate over N, and what a predictor costs beside a layer.

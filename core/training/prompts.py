@@ -1,6 +1,6 @@
 """The prompts to train on, and which of them judge the result.
 
-Prompts are split three ways by text, never by token (`specee.md` §0): a drafter or predictor that has seen one answer
+Prompts are split three ways by text, never by token (`docs/rules.md`): a drafter or predictor that has seen one answer
 of a prompt knows its other answers too well.
 """
 

@@ -1,4 +1,4 @@
-"""Training the low-rank LM head (SlimSpec, `specee.md` §5): logits = W_up (W_down x) for the whole vocabulary.
+"""Training the low-rank LM head (SlimSpec, `docs/rules.md`): logits = W_up (W_down x) for the whole vocabulary.
 
 **When it pays.** Let one pass emit τ tokens and take the time of its drafting heads, T, and of everything else, κT.
 With the low-rank head the heads take νT and the pass emits τ' = ρ_τ τ, so the speed changes by

@@ -1,4 +1,4 @@
-"""K/V policies: what an exit leaves missing, and how it is made good (`specee.md` §4)."""
+"""K/V policies: what an exit leaves missing, and how it is made good (`docs/rules.md`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On the real default model: our greedy tokens are transformers' greedy tokens (`specee.md` §0)."""
+"""On the real default model: our greedy tokens are transformers' greedy tokens (`docs/rules.md`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On the real default model: what a token tree emits without exits are the greedy tokens (`specee.md` §§0, 3)."""
+"""On the real default model: what a token tree emits without exits are the greedy tokens (`docs/rules.md`)."""
 
 from __future__ import annotations
 

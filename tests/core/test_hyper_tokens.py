@@ -1,4 +1,4 @@
-"""T3's judgement of trees: features of all nodes at once, merged and independent mapping, the walk (`specee.md` §3)."""
+"""T3's judgement of trees: all nodes' features at once, merged and independent mapping, the walk (`docs/rules.md`)."""
 
 from __future__ import annotations
 

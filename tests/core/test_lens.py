@@ -99,7 +99,7 @@ def test_that_a_lens_leaves_keys_and_values_and_full_depth_tokens_as_they_are(ea
 
 
 def test_that_the_drafter_goes_on_from_what_the_head_saw(eager: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After an exit its input is norm(lens(h)), the state that gave the emitted token (`specee.md` §4)."""
+    """After an exit its input is norm(lens(h)), the state that gave the emitted token (`docs/rules.md`)."""
     from core.drafting.chain import ChainDrafter
 
     model, seen, propose = eager.model, [], ChainDrafter.propose

@@ -1,4 +1,4 @@
-"""Audit watches and changes nothing: not a token, not an exit, not a feature (`design.md` §3)."""
+"""Audit watches and changes nothing: not a token, not an exit, not a feature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two-level scheduler keeps to SpecEE §5.3 and our rule in `specee.md` §2."""
+"""The two-level scheduler keeps to SpecEE §5.3 and to `docs/rules.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes of token trees: static ones, EAGLE-2's dynamic growth, and what is refused (`specee.md` §3)."""
+"""Shapes of token trees: static ones, EAGLE-2's dynamic growth, and what is refused (`docs/rules.md`)."""
 
 from __future__ import annotations
 

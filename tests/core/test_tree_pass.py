@@ -1,4 +1,4 @@
-"""Runs over token trees: greedy to the letter without exits, honest with them (`specee.md` §§0, 3)."""
+"""Runs over token trees: greedy to the letter without exits, honest with them (`docs/rules.md`)."""
 
 from __future__ import annotations
 
