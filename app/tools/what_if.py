@@ -46,6 +46,7 @@ class Rerun:
     """A run that shall tell the truth about a what-if."""
 
     settings: RunSettings
+    prompt: str
     decided: Decisions | TreeDecisions
     of: int
     """The number of the run that was decided anew."""
@@ -92,6 +93,7 @@ class WhatIf(Tool):
         session.model_changed.connect(self._on_state)
         session.run_began.connect(self._on_run_began)
         session.run_ended.connect(self._on_run_ended)
+        session.trace_changed.connect(self._forget_truth)
         return view
 
     def draw(self, first: int | None) -> str | None:
@@ -124,7 +126,7 @@ class WhatIf(Tool):
         except UserError as error:
             self.view.show_truth(escape(str(error)))
             return
-        self._rerun = Rerun(settings, answer.decided, started.run)
+        self._rerun = Rerun(settings, started.prompt, answer.decided, started.run)
         self.work.session.run(started.prompt, settings, fork=fork)
 
     # What there is to show
@@ -274,20 +276,26 @@ class WhatIf(Tool):
     def _on_run_began(self, trace: Trace) -> None:
         waits = self._rerun is not None and self._rerun.run is None
         if waits and self._rerun is not None and trace.started is not None:
-            mine = trace.started.settings == self._rerun.settings
+            asked = self._rerun.settings, self._rerun.prompt
+            mine = (trace.started.settings, trace.started.prompt) == asked  # and no later one, should it be refused
             self._rerun = replace(self._rerun, run=trace.started.run) if mine else None
 
     @Slot(int)
     def _on_run_ended(self, number: int) -> None:
-        rerun, trace = self._rerun, self.trace
-        if rerun is None or rerun.run != number or trace is None or trace.started is None:
-            return
-        if trace.started.run != number:
+        rerun, trace = self._rerun, self.work.files.library.at_hand(number)  # on show or not
+        if rerun is None or rerun.run != number or trace is None:
             return
         decided = rerun.decided
         held = hold_passes(decided, trace) if isinstance(decided, TreeDecisions) else hold_tokens(decided, trace)
         self._rerun = replace(rerun, words=("✓ " if held.holds else "≠ ") + truth_words(held))
         self._show_truth()
+
+    @Slot(int)
+    def _forget_truth(self, _: int) -> None:
+        """Where no run is on show another session may follow, whose runs have the same numbers."""
+        if self.work.session.trace is None and self._rerun is not None and self._rerun.words:
+            self._rerun = None
+            self._show_truth()
 
     def _show_truth(self) -> None:
         rerun, trace = self._rerun, self.trace

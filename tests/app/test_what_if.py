@@ -169,6 +169,28 @@ def test_that_the_rerun_takes_every_exact_decision_and_each_run_leads_to_the_oth
     assert "✓ The re-run decided" in plain(view.truth.text())
 
 
+def test_that_a_rerun_tells_its_truth_wherever_the_user_looks_but_not_in_another_session(
+    stage: Stage, tmp_path: Path
+) -> None:
+    loaded(stage).bring(WHAT_IF)
+    before = stage.run(audit_settings())
+    stage.answered()
+    stage.ask(0.05)
+    view = stage.what_if.view
+    view.rerun.click()
+    stage.until(lambda: stage.session.trace is not before)
+    stage.work.files.show_run(0)
+    stage.until(view.truth.isVisible)
+    assert "Show run 2" in plain(view.truth.text())
+    stage.work.files._write(tmp_path / "two.specee", None)
+    stage.until(lambda: not stage.work.files.is_busy)
+    stage.work.files.open(tmp_path / "two.specee")
+    stage.until(lambda: not stage.work.files.is_busy)
+    stage.work.files.show_run(0)
+    stage.answered()
+    assert not view.truth.isVisible(), "the runs of another file have the same numbers"
+
+
 def test_that_the_frontier_marks_where_the_run_stands_and_a_point_sets_the_threshold(stage: Stage) -> None:
     loaded(stage).bring(WHAT_IF)
     stage.run(audit_settings())
