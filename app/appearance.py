@@ -199,6 +199,7 @@ class Appearance(QObject):
         window = self._window
         self._settings.forget_all()
         window.desk.keys.reset_all()
+        window.desk.tell_keys()
         window.reset_layout()
         self.reset_form()
         self._choose_theme(ThemeMode.SYSTEM)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from app.appearance import Appearance
 from app.command_list import Command, commands_of
 from app.layouts_menu import LayoutsMenu
+from app.named_keys import say_again, use_keys
 from app.panel_keys import PanelKeys
 from app.shortcut_keys import Keys
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 class Desk(QObject):
     """Connects the actions that need no session. Dialogs are imported when they are asked for."""
+
+    keys_changed = Signal()
+    """Sentences that name keys name others now."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
@@ -36,6 +40,7 @@ class Desk(QObject):
     def recall(self) -> None:
         """Be as the user left it."""
         self.keys.recall(self._settings.keys)
+        self.tell_keys()
         self.appearance.show_look()
 
     def report(self, failure: Failure) -> str:
@@ -76,6 +81,13 @@ class Desk(QObject):
         self._settings.remember_command(command.key)
         command.action.trigger()
 
+    def tell_keys(self) -> None:
+        """Have everything name the keys that actions have now."""
+        use_keys(self.keys.now())
+        say_again(self._window)
+        self.keys_changed.emit()
+
     @Slot()
     def _remember_keys(self) -> None:
         self._settings.keys = self.keys.chosen()
+        self.tell_keys()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QUrl, Slot
+from PySide6.QtGui import QTextBlockFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QDialog,
     QHBoxLayout,
     QLineEdit,
@@ -19,11 +21,14 @@ from PySide6.QtWidgets import (
 from app.explanations import Entry, explanations
 from app.forms import named
 from app.glossary import found, terms
+from app.named_keys import with_keys
 
 SIZE = (760, 520)
 LIST_WIDTH = 210
 ENTRY = Qt.ItemDataRole.UserRole
 GROUPS = ("Panels", "Terms")
+LINE_HEIGHT = 135.0
+"""Of a text's lines, in percent of their type."""
 
 
 class ExplanationsDialog(QDialog):
@@ -67,6 +72,7 @@ class ExplanationsDialog(QDialog):
     def show_terms(self) -> None:
         """Bring the terms into sight, ready to be searched."""
         self.show_entry(terms()[0])
+        self.list.scrollToItem(self.list.currentItem(), QAbstractItemView.ScrollHint.PositionAtTop)
         self.search.setFocus()
 
     def _lay_out(self) -> None:
@@ -139,7 +145,8 @@ class ExplanationsDialog(QDialog):
 
     def _show(self) -> None:
         entry = self._read[-1]
-        self.text.setMarkdown(f"## {entry.title}\n\n{entry.text}")
+        self.text.setMarkdown(with_keys(f"## {entry.title}\n\n{entry.text}"))
+        _space_lines(self.text.document())
         self.back.setEnabled(len(self._read) > 1)
         self._mark()
 
@@ -150,3 +157,12 @@ class ExplanationsDialog(QDialog):
         at = next((row for row in rows if self.list.item(row).data(ENTRY) == self.entry), -1)
         self.list.setCurrentRow(at if self.entry is not None else -1)
         self.list.blockSignals(False)
+
+
+def _space_lines(document: QTextDocument) -> None:
+    """Set lines apart, so that long ones are followed with ease."""
+    spaced = QTextBlockFormat()
+    spaced.setLineHeight(LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+    cursor = QTextCursor(document)
+    cursor.select(QTextCursor.SelectionType.Document)
+    cursor.mergeBlockFormat(spaced)

@@ -11,6 +11,7 @@ from typing import TextIO, cast
 from app.export_files import replaced, replaced_text
 from core.errors import UserError
 from core.progress import check
+from core.report.exit_colours import ExitPalette
 from core.report.page import Reported, write_page
 from core.report.table import Table
 from core.report.views import VIEWS, Subject
@@ -62,8 +63,10 @@ def view_table(name: str, run: RunToWrite, token: int | None, layer: int | None)
     return VIEWS[name].table(Subject(run.trace(), run.weights(), token, layer))
 
 
-def write_report(path: Path, name: str, runs: Sequence[RunToWrite], cancel: threading.Event) -> None:
-    """Write a report of the runs that have a token; raises `UserError`."""
+def write_report(
+    path: Path, name: str, exits: ExitPalette, runs: Sequence[RunToWrite], cancel: threading.Event
+) -> None:
+    """Write a report of the runs that have a token, in these colours of exit layers; raises `UserError`."""
     told = []
     for run in runs:
         trace = run.trace()
@@ -73,7 +76,7 @@ def write_report(path: Path, name: str, runs: Sequence[RunToWrite], cancel: thre
     if not told:
         raise UserError("There is no run with a token to report on yet; run a prompt, or open a session.")
     with replaced_text(path) as lines:
-        write_page(cast(TextIO, Watched(lines, cancel)), name, told)
+        write_page(cast(TextIO, Watched(lines, cancel)), name, told, exits)
 
 
 def write_events_of(path: Path, runs: Sequence[RunToWrite], cancel: threading.Event) -> None:

@@ -16,6 +16,7 @@ from app.chore import Chore
 from app.export_work import RunToWrite
 from app.failure import Failure
 from app.main_window import MainWindow
+from app.named_keys import with_keys
 from app.places import TOKENS, WHY
 from app.session import Session
 from app.session_files import SessionFiles
@@ -110,9 +111,10 @@ class Exporting(QObject):
     def report(self) -> None:
         """Ask where to, then write the session as a page of HTML."""
         name = self._files.library.path.name if self._files.library.path else "Recorded runs"
+        exits = self._window.desk.appearance.look.exits
 
         def write(path: Path, runs: list[RunToWrite], cancel: threading.Event) -> None:
-            export_work.write_report(path, name, runs, cancel)
+            export_work.write_report(path, name, exits, runs, cancel)
 
         self._export_runs("Export a report", "report", PAGES, write)
 
@@ -235,7 +237,7 @@ class Exporting(QObject):
             self._window.status.showMessage(f"{path.name} {said}", SHOWN_MS)
 
     def _refuse(self, sentence: str) -> None:
-        self._session.failed.emit(Failure(sentence, "", True))
+        self._session.failed.emit(Failure(with_keys(sentence), "", True))
 
 
 _CANCELLED = "cancelled"

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.choices import Choice
+from app.named_keys import say, tell
 from widgets.theme import pad
 
 W = TypeVar("W", bound=QWidget)
@@ -34,14 +35,14 @@ WIDEST_LABEL = "Skipped K/V"
 def named(widget: W, name: str, tip: str) -> W:
     """Give a widget what a screen reader says of it, and the same words as its tooltip."""
     widget.setAccessibleName(name)
-    widget.setAccessibleDescription(tip)
-    widget.setToolTip(tip)
+    tell(widget, tip)
     return widget
 
 
 def labelled(text: str, role: str) -> QLabel:
     """A label in one of the theme's roles: title, muted, caution, error."""
-    label = QLabel(text)
+    label = QLabel()
+    say(label, text)
     label.setProperty("role", role)
     return label
 

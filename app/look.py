@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from widgets.palette import ExitPalette
+from core.report.exit_colours import ExitPalette
 
 ZOOMS = (70, 80, 90, 100, 110, 125, 150, 175, 200)
 """Sizes of type that can be chosen, in percent of the desktop's."""

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from app.forms import labelled, named
 from app.icons import icon, pixmap
+from app.named_keys import say, with_keys
 from app.places import Place
 from widgets.painting import painting
 from widgets.palette import Theme
@@ -96,10 +97,10 @@ class EmptyState(QWidget):
     def show_text(self, text: str) -> None:
         """The first line says how things are, the rest what to do; a text of one line only explains."""
         headline, note = text.split("\n", 1) if "\n" in text else ("", text)
-        self.headline.setText(headline)
-        self.note.setText(note)
+        say(self.headline, headline)
+        say(self.note, note)
         self.headline.setVisible(bool(headline))
-        self.setAccessibleName(text)
+        self.setAccessibleName(with_keys(text))
 
     def apply_theme(self, theme: Theme) -> None:
         colour = mixed(theme.muted, theme.surface, 0.45)

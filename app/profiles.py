@@ -89,7 +89,7 @@ class Measured:
 _PAPER = Profile(
     PAPER,
     Point(),
-    "The paper's values: threshold 0.5 (SpecEE §4.3), N 5, r 2, M 8 (SpecEE §5.3), no lens, no gate, full heads",
+    "The paper's values: threshold 0.5 (SpecEE §4.3.2), N 5, r 2 (SpecEE §5.3), M 8, no lens, no gate, full heads",
 )
 
 

@@ -14,7 +14,8 @@ from app.forms import Line, Rows, choose, combo, labelled, named
 from app.look import USUAL, ZOOMS, Look
 from app.settings import ThemeMode
 from core.choices import Record
-from widgets.palette import ExitPalette, exit_colour
+from core.report.exit_colours import ExitPalette
+from widgets.palette import exit_colour
 
 WIDTH = 520
 SWATCHES = 30

@@ -21,6 +21,7 @@ EDITING = {
 }
 """What keys do in text fields, which an action would take them from."""
 _HELD = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+_NATIVE = QKeySequence.SequenceFormat.NativeText
 _ALONE = range(Qt.Key.Key_F1, Qt.Key.Key_F35 + 1)
 """Keys that may stand alone: they write nothing and move nothing."""
 
@@ -45,6 +46,12 @@ class Keys:
             taken = self.problem(name, QKeySequence(key))
             self._actions.set_keys(name, self._actions.first_keys(name) if taken else (key,))
         self._part_doubles()
+
+    def now(self) -> dict[str, str]:
+        """The keys that actions have now as the user reads them, by those they had at first; only what differs."""
+        texts = {name: self._actions[name].shortcut().toString(_NATIVE) for name in self._actions.names}
+        firsts = {name: _portable(self._actions.first_keys(name)[0]) for name in texts}
+        return {first: texts[name] for name, first in firsts.items() if texts[name] != first}
 
     def key(self, name: str) -> str:
         """An action's key, in portable text."""

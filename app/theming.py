@@ -59,8 +59,9 @@ class Theming(QObject):
         motion.keep_still(look.still)
         if look.scale != before.scale:
             looks.scale(self._application, look.scale)
-        if look != before:
             self._dress()
+        elif look.exits is not before.exits and self._window is not None and self.theme is not None:
+            self._window.theme_changed.emit(self.theme)  # only views have these colours
 
     @Slot()
     def _refresh(self) -> None:

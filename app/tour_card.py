@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QKeySequence, QPainter, QPaintEvent, QPalette,
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.forms import labelled
+from app.named_keys import say, with_keys
 from widgets.painting import painting
 from widgets.theme import RADIUS
 
@@ -96,12 +97,12 @@ class TourCard(Raised):
         """Show one stop; `number` counts from 1."""
         self.count.setText(f"{number} of {count}")
         self.title.setText(title)
-        self.text.setText(text)
+        say(self.text, text)
         self.back.setEnabled(number > 1)
         self.skip.setVisible(number < count)
         self.next.setText("Next" if number < count else "Done")
         self.setAccessibleName(f"Tour, {number} of {count}: {title}")
-        self.next.setAccessibleDescription(f"{title}. {text}")
+        self.next.setAccessibleDescription(f"{title}. {with_keys(text)}")
 
     def stand_beside(self, place: QRect, room: QRect) -> None:
         """Take the free place beside a panel; over its lower edge where there is none."""

@@ -7,6 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
+from app.dressing import Dressing
 from app.figures import Figures
 from app.panel import Panel
 from app.places import CURVES, EXITS, SCHEDULER, TOKENS, TREE, VIEWS, WHY, Place
@@ -74,6 +75,8 @@ class Views(QObject):
         self._figures_from = 0
         self._throttle = Throttle(self)
         self._draw: dict[str, Callable[[int], None]] = {}
+        self._views: dict[str, View] = {}
+        self._dressing = Dressing(self._throttle, self._is_in_sight, lambda key, on: self._views[key].apply_theme(on))
 
     def build(self, theme: Theme) -> Iterator[None]:
         """Make the views in this theme, one a step: all of them at once take several frames."""
@@ -166,11 +169,10 @@ class Views(QObject):
                 self._throttle.request((key, "page"), partial(panel.set_empty, None))
 
     def apply_theme(self, theme: Theme) -> None:
-        """Repaint views and legends."""
+        """Repaint legends, and views: what is in sight one a frame, the rest when it is seen."""
         self._theme = theme
         self._show_legends()
-        for view in (*self._marked.values(), self.why):
-            view.apply_theme(theme)
+        self._dressing.apply(theme, self.panels)
 
     def _follow_kind(self, trace: ReadableTrace | None) -> None:
         """Name wrong exits and passes in the legends only where they can be known, so that other ones stay short."""
@@ -215,7 +217,7 @@ class Views(QObject):
         panel = self.panels[place.key]
         panel.set_view(view)
         panel.visibilityChanged.connect(partial(self._see, place.key))
-        self._draw[place.key] = draw
+        self._draw[place.key], self._views[place.key] = draw, view
 
     def _replace(self, trace: ReadableTrace | None) -> None:
         self._trace = trace
@@ -248,8 +250,10 @@ class Views(QObject):
     def _see(self, key: str, visible: bool) -> None:
         """Draw what a panel missed while it was out of sight."""
         (self._behind.discard if visible else self._behind.add)(key)
-        if visible and key in self._pending:
-            self._ask(key, self._pending[key])
+        if visible:
+            self._dressing.see(key)
+            if key in self._pending:
+                self._ask(key, self._pending[key])
 
     def _tell_figures(self) -> None:
         self._update_figures()

@@ -96,6 +96,7 @@ class Workbench(QObject):
         window.tools.scrubber.moved.connect(self.controls.select_token)
         window.theme_changed.connect(self._apply_theme)
         window.closed.connect(self.close)
+        window.desk.keys_changed.connect(self.guessing.changed)
         self.views.selected.connect(session.select)
         self.views.figures_changed.connect(self._show_figures)
 

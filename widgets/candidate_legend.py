@@ -71,7 +71,7 @@ class CandidateLegend(QWidget):
         return QSize(320, self.heightForWidth(self.width()))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(120, self._row_height())
+        return QSize(2 * (_SAMPLE + _GAP), self._row_height())
 
     def hasHeightForWidth(self) -> bool:
         return True
@@ -139,7 +139,10 @@ class CandidateLegend(QWidget):
         paint_marker(painter, marker, QPointF(room.left() + _SAMPLE / 2, middle), 7, colour)
         share = f"  {entry.probability:.0%}"
         font, metrics = self._type(entry.emitted)
-        free = room.width() - _SAMPLE - 6 - _GAP - metrics.horizontalAdvance(share)
+        free = room.width() - _SAMPLE - 6 - _GAP
+        if free < metrics.horizontalAdvance(share) + min(metrics.horizontalAdvance(entry.text), _SAMPLE):
+            share = ""  # the tooltip has it; what a line stands for must be told here
+        free -= metrics.horizontalAdvance(share)
         text = metrics.elidedText(entry.text, Qt.TextElideMode.ElideRight, max(free, 12.0) + 4)
         painter.setFont(font)
         painter.setPen(QColor(self._theme.text))

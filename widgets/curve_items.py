@@ -18,6 +18,8 @@ from widgets.theme import mixed
 
 STRIP = (-0.52, -0.17)
 """Where the scores 0…1 lie on the y axis, below the probabilities: one x axis serves both."""
+STRIP_TEXTS = ("predictor score · exit proposed above {}", "score · exit above {}", "score")
+"""What the strip shows, in words for much, little and hardly any room."""
 
 
 def strip_y(score: ArrayLike) -> NDArray[np.float64]:
@@ -195,10 +197,10 @@ class Scores(CurveItem):
             return
         painter.setFont(self.font)
         painter.setPen(QColor(self.theme.muted))
-        gap = QRectF(
-            pixels.area.left() + 4, float(pixels.y(STRIP[1] / 2)) - metrics.height() / 2 + 1, 400, metrics.height()
-        )
-        text = f"predictor score · exit proposed above {self.data.threshold:g}"
+        room, top = pixels.area.width() - 8, float(pixels.y(STRIP[1] / 2)) - metrics.height() / 2 + 1
+        gap = QRectF(pixels.area.left() + 4, top, room, metrics.height())
+        texts = [text.format(f"{self.data.threshold:g}") for text in STRIP_TEXTS]
+        text = next((text for text in texts if metrics.horizontalAdvance(text) <= room), texts[-1])
         painter.drawText(gap, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
 

@@ -23,11 +23,11 @@ MINUS = "−"
 COLUMNS = (
     ("Feature", "Candidates count from 1, the drafter’s best guess first", "probability 4"),
     ("Value", "What the predictor saw", "−00.000"),
-    ("Mean", "Over the run; what the feature is set to when it is taken out", "00.000"),
+    ("Mean", "Over the run; what the feature is set to when it is taken out", "−00.000"),
     (
         "Effect",
         "By how much the feature lifts the score over what it is without; the bar compares the features",
-        "n" * 16,
+        "n" * 13,
     ),
     ("Without", "The score with this feature at its mean", "0.000"),
     ("Gradient", "By how much the score rises for each unit of the feature, exactly", "+0.000"),

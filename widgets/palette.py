@@ -1,18 +1,17 @@
 """Colours, and nothing else: two themes of roles, and a palette for exit layers, cividis unless another is chosen.
 
-The first window needs the themes, and NumPy and pyqtgraph take 0.2 s to import; so only exit layers' colours ask for
-them.
+The first window needs the themes, and NumPy takes its time to import; so only exit layers' colours ask for it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
+
+from core.report.exit_colours import ExitPalette, steps_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -80,18 +79,6 @@ def system_theme() -> Theme:
     return LIGHT if scheme is Qt.ColorScheme.Light else DARK
 
 
-class ExitPalette(StrEnum):
-    """Colours of exit layers. Lightness rises with the layer in each, so that colour vision is not needed."""
-
-    CIVIDIS = "cividis"
-    VIRIDIS = "viridis"
-    MAGMA = "magma"
-    PLASMA = "plasma"
-    GREYS = "greys"
-
-
-_SPAN = {ExitPalette.MAGMA: (0.2, 0.96), ExitPalette.PLASMA: (0.0, 0.96), ExitPalette.GREYS: (0.3, 0.88)}
-"""The part of a palette that shows on a dark and on a light surface."""
 _chosen = ExitPalette.CIVIDIS
 
 
@@ -99,16 +86,6 @@ def use_exit_palette(palette: ExitPalette) -> None:
     """Colour exit layers by this palette from now on; views take it over when they are given their theme again."""
     global _chosen  # one choice for all views, as the user has one pair of eyes
     _chosen = palette
-
-
-@cache
-def _colour_map(palette: ExitPalette) -> Any:
-    """The colour map; pyqtgraph has no types."""
-    import pyqtgraph as pg
-
-    if palette is ExitPalette.GREYS:
-        return pg.ColorMap(None, ["#000000", "#ffffff"])
-    return pg.colormap.get(palette.value)
 
 
 def exit_colour(exit_layer: int, depth: int) -> QColor:
@@ -121,5 +98,7 @@ def exit_colours(exit_layers: ArrayLike, depth: int) -> NDArray[Any]:
     import numpy as np
 
     share = np.clip((np.asarray(exit_layers, float) - 1) / max(depth - 1, 1), 0, 1)
-    low, high = _SPAN.get(_chosen, (0.0, 1.0))
-    return np.asarray(_colour_map(_chosen).map(low + (high - low) * share, mode="byte"))[:, :3]
+    steps = np.asarray(steps_of(_chosen), float)
+    places = np.linspace(0, 1, len(steps))
+    parts = [np.interp(share, places, steps[:, part]) for part in range(3)]
+    return np.round(np.stack(parts, -1)).astype(np.uint8)

@@ -12,11 +12,13 @@ from widgets.quiet_label import QuietLabel
 
 _BETWEEN = re.compile(r"( &nbsp;| · )")
 """What stands between the parts of a legend, in rich text."""
+_MARKUP = re.compile("[<&]")
 _REST = " …"
 
 
 class ShortLine(QuietLabel):
-    """Rich text in parts: the last ones that find no room are left out, and the tooltip tells them all.
+    """Rich text in parts: the last ones that find no room are left out, and the tooltip tells them all. Plain words
+    of one part are cut.
 
     It asks for no room, so it neither keeps a panel from becoming narrow nor moves what is below it by wrapping.
     """
@@ -54,9 +56,11 @@ class ShortLine(QuietLabel):
             while count > 1 and self._width([*parts[:count], _REST]) > self.width():
                 count -= 2
         shown = "".join(parts) if count == len(parts) else "".join(parts[:count]) + _REST
+        if count == 1 and not _MARKUP.search(self._text):
+            shown = self.label.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, self.width())
         if shown != self.label.text():
             self.label.setText(shown)
-        self.setToolTip("" if count == len(parts) else self._text)
+        self.setToolTip("" if shown == self._text else self._text)
 
     def _width(self, parts: list[str]) -> float:
         return sum(self._width_of(part) for part in parts)

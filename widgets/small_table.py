@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, Qt
-from PySide6.QtGui import QFont, QResizeEvent
+from PySide6.QtGui import QFont, QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QTableView, QWidget
 
 from widgets.theme import SMALL
@@ -17,6 +17,9 @@ _RESTYLED = (QEvent.Type.StyleChange, QEvent.Type.FontChange)
 
 class SmallTable(QTableView):
     """Only looks and widths: what it shows, and what choosing a row means, is its owner's."""
+
+    bold: frozenset[int] = frozenset()
+    """Columns whose samples some rows set in bold, which is wider."""
 
     def __init__(self, name: str, model: QAbstractItemModel, parent: QWidget | None = None, *, spare: int = 6) -> None:
         """`name` is for screen readers; a row is `spare` pixels higher than its text."""
@@ -53,8 +56,12 @@ class SmallTable(QTableView):
     def width_of(self, column: int) -> int:
         """Pixels that a column needs for its heading and its sample."""
         heading = self.model().headerData(column, Qt.Orientation.Horizontal) or ""
-        width = self.fontMetrics().horizontalAdvance
-        return max(width(heading), width(self._samples[column])) + PADDING
+        return max(self.fontMetrics().horizontalAdvance(heading), self._sample_width(column)) + PADDING
+
+    def _sample_width(self, column: int) -> int:
+        font = QFont(self.font())
+        font.setBold(column in self.bold)
+        return QFontMetrics(font).horizontalAdvance(self._samples[column])
 
     def restyle(self, small: QFont) -> None:
         """The type has another size: for models that make fonts of it."""

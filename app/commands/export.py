@@ -53,6 +53,7 @@ def _add_view_flags(parser: argparse.ArgumentParser) -> None:
         default="light",
         help="colours of a picture (default: %(default)s)",
     )
+    options.add_exit_colours(parser)
     parser.add_argument(
         "--size",
         metavar="WxH",
@@ -115,9 +116,11 @@ def chosen_runs(file: SessionFile, wanted: int | None) -> tuple[RunInfo, ...]:
 
 def _export_view(arguments: argparse.Namespace) -> int:
     from contextlib import closing
+    from dataclasses import replace
 
     from app.commands.recording import check_target, explained, made_whole
     from app.export_views import check_kind, write_view
+    from core.report.exit_colours import ExitPalette
     from core.report.inks import THEMES as INKS
     from core.trace.session_file import SessionFile
 
@@ -131,8 +134,9 @@ def _export_view(arguments: argparse.Namespace) -> int:
     check_target(out)
     with closing(SessionFile(arguments.file)) as file:
         subject = _subject(file, arguments)
+        inks = replace(INKS[arguments.theme], exits=ExitPalette(arguments.exit_colours))
         with made_whole(out) as partial, explained(out):
-            write_view(subject, name, out.suffix.lower(), partial, INKS[arguments.theme], arguments.size)
+            write_view(subject, name, out.suffix.lower(), partial, inks, arguments.size)
     return 0
 
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from core.choices import DType
 from core.config import DEFAULT_MODEL
 from core.errors import UserError
+from core.report.exit_colours import ExitPalette
 
 Commands = Any
 """What `add_subparsers` returns; its class is private to argparse."""
@@ -131,6 +132,17 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         metavar="REF",
         default=DEFAULT_MODEL,
         help="a folder with config.json and .safetensors, a .gguf file, or a hub id (default: %(default)s)",
+    )
+
+
+def add_exit_colours(parser: argparse.ArgumentParser) -> None:
+    """`--exit-colours`, for a command that draws."""
+    parser.add_argument(
+        "--exit-colours",
+        type=one_of("palette of exit layers", ExitPalette),
+        metavar=braces(ExitPalette),
+        default=ExitPalette.CIVIDIS.value,
+        help="palette of exit layers, dark to light (default: %(default)s)",
     )
 
 

@@ -22,6 +22,7 @@ def add_parser(commands: options.Commands) -> None:
         "--out", metavar="FILE.html", type=Path, required=True, help="the new file; one that is there is kept"
     )
     parser.add_argument("--run", metavar="N", type=options.whole("run", 1), help=f"only this run: {choosing.HELP}")
+    options.add_exit_colours(parser)
 
 
 def report(arguments: argparse.Namespace) -> int:
@@ -34,6 +35,7 @@ def report(arguments: argparse.Namespace) -> int:
 
     from app.commands.export import chosen_runs
     from app.commands.recording import check_target, explained, made_whole, open_new
+    from core.report.exit_colours import ExitPalette
     from core.report.page import subjects_of, write_page
     from core.trace.session_file import SessionFile
 
@@ -41,5 +43,5 @@ def report(arguments: argparse.Namespace) -> int:
     with closing(SessionFile(arguments.file)) as file:
         subjects = subjects_of(file, [run.number for run in chosen_runs(file, arguments.run)])
         with made_whole(arguments.out) as partial, explained(arguments.out), open_new(partial) as lines:
-            write_page(lines, arguments.file.name, subjects)
+            write_page(lines, arguments.file.name, subjects, ExitPalette(arguments.exit_colours))
     return 0

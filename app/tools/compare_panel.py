@@ -29,6 +29,8 @@ from widgets.selection import Selection
 
 BESIDE_FROM = 1.35
 """Width over height from which the table stands beside plot and words and not below them."""
+WITH_FROM = 340
+"""Pixels of width from which there is room for the word before the choice of the run."""
 TABLE_SHARE = 0.5
 """Of the panel, at most, until the user moves the line between."""
 WITH_TIP = "Run B: what run A, the one on show, is held against; branches come first"
@@ -51,7 +53,7 @@ class ComparePanel(QWidget):
         self.setAccessibleName("Compare")
         self.runs = named(QComboBox(), "Compare with", WITH_TIP)
         self.runs.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.runs.setMinimumContentsLength(8)
+        self.runs.setMinimumContentsLength(4)
         self.runs.setPlaceholderText("no other run")
         self.runs.activated.connect(self._choose)
         self.open = named(QPushButton("Open…"), "Compare with a run of another file", OPEN_TIP)
@@ -110,6 +112,7 @@ class ComparePanel(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._with.setVisible(self.width() >= WITH_FROM)
         beside = self.width() > BESIDE_FROM * self.height()
         self._parts.setOrientation(Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical)
         if not self._moved:
@@ -137,7 +140,8 @@ class ComparePanel(QWidget):
     def _head(self, actions: Sequence[QAction]) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(4)
-        row.addWidget(_buddy("with", self.runs))
+        self._with = _buddy("with", self.runs)
+        row.addWidget(self._with)
         row.addWidget(self.runs, 1)
         row.addWidget(self.open)
         for action in actions:

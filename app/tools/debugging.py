@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Slot
 
 from app.actions import BREAKPOINTS, FIND, MARKS, explain
+from app.named_keys import with_keys
 from app.places import MARKS as MARKS_PANEL
 from app.tools.bookmarks import Bookmarks
 from app.tools.breakpoint_list import BreakpointList
@@ -38,10 +39,10 @@ class Debugging(QObject):
         """Offer the actions: the window has come to life."""
         for action in self._work.window.commands.some((*BREAKPOINTS, *MARKS, *FIND)):
             explain(action, True, "")
-
         self._work.files.marked.connect(self._show_bookmarks)
         self._work.session.trace_changed.connect(self._show_bookmarks_again)
         self._show_bookmarks()
+
     def detail(self) -> str:
         """What the run is held for; "" where it is held for nothing."""
         return self.moves.detail()
@@ -68,7 +69,6 @@ class Debugging(QObject):
             self._work.window.commands[name].triggered.connect(do)
 
     @Slot()
-    @Slot()
     def _show_bookmarks(self) -> None:
         """Mark what is bookmarked in the token strip, whether the list was ever shown or not."""
         self._work.views.set_bookmarks(self.bookmarks.tokens())
@@ -78,6 +78,7 @@ class Debugging(QObject):
         if not first:  # perhaps another run
             self._show_bookmarks()
 
+    @Slot()
     def _find(self) -> None:
         """Bring the search into sight, ready to be typed into."""
         from app.tools.marks import Marks
@@ -98,4 +99,4 @@ class Debugging(QObject):
 
     @Slot(str)
     def _say(self, sentence: str) -> None:
-        self._work.window.status.showMessage(sentence, SAID_MS)
+        self._work.window.status.showMessage(with_keys(sentence), SAID_MS)

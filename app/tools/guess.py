@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.error_dialog import ErrorDialog
 from app.failure import describe
+from app.named_keys import with_keys
 from app.tools.guessing import Question
 from app.tools.tool import Tool
 from core.analysis.guesses import COLUMNS, guess_rows, score
@@ -80,7 +81,7 @@ class GuessTool(Tool):
 def asked(question: Question) -> str:
     """The question in words, minimal HTML."""
     if question.token is None:
-        return question.reason
+        return with_keys(question.reason)
     ran = question.least - 1
     so_far = f" It has run {bold(ran)} so far." if ran else ""
     name, depth = bold(f"Token {question.token + 1}"), bold(question.depth)

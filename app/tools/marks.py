@@ -8,6 +8,7 @@ from functools import partial
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
+from app.named_keys import say
 from app.tools.bookmarks import place_words
 from app.tools.finder import NOTHING
 from app.tools.marks_view import NOTHING_ASKED, MarksView
@@ -118,7 +119,7 @@ class Marks(Tool):
         view.found.show_tokens(found, self._describe, self.selection.token)
         view.found.setVisible(finder.asks and not finder.problem)
         view.highlight.setVisible(finder.asks and not finder.problem)
-        view.count.setText(self._count_words(len(found)))
+        say(view.count, self._count_words(len(found)))
         if finder.problem:
             view.form.note.show_error(finder.problem)
         else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
+from app.dressing import Dressing
 from app.places import TOOLS, Place
 from app.tools.tool import Tool
 from widgets.palette import Theme
@@ -29,6 +30,9 @@ class ToolRack(QObject):
         """By panel that has been made: from where on it is behind the trace; None where only the selection moved."""
         self._in_sight: set[str] = set()
         self._throttle = Throttle(self)
+        self._dressing = Dressing(
+            self._throttle, self._in_sight.__contains__, lambda key, theme: self._tools[key].apply_theme(theme)
+        )
         for place in TOOLS:
             self._panels[place.key].visibilityChanged.connect(partial(self._see, place))
 
@@ -58,8 +62,8 @@ class ToolRack(QObject):
             self._ask(key, self._stale.get(key))
 
     def apply_theme(self, theme: Theme) -> None:
-        for tool in self._tools.values():
-            tool.apply_theme(theme)
+        """Repaint in another theme: what is in sight one tool a frame, the rest when it is seen."""
+        self._dressing.apply(theme, self._tools)
 
     def flush(self) -> None:
         """Draw now what is waiting."""
@@ -88,7 +92,9 @@ class ToolRack(QObject):
         self._in_sight.add(place.key)
         if place.key not in self._tools:
             self._make(place)
-        elif place.key in self._stale:
+            return
+        self._dressing.see(place.key)
+        if place.key in self._stale:
             self._ask(place.key, self._stale[place.key])
 
     def _ask(self, key: str, first: int | None) -> None:

@@ -1,10 +1,11 @@
-"""Colours of figures and reports: the window's two themes by role, and cividis for exit layers, without Qt."""
+"""Colours of figures and reports: the window's two themes by role, and a palette for exit layers, without Qt."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
+from core.report import exit_colours
+from core.report.exit_colours import ExitPalette
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,11 @@ class Inks:
     offline: str
     """A layer of the offline set, as the scheduler map has it."""
     online: str
+    exits: ExitPalette = ExitPalette.CIVIDIS
+
+    def exit_colour(self, exit_layer: int, depth: int) -> str:
+        """As `#rrggbb`, from 1 layer run (dark) to `depth` (light)."""
+        return exit_colours.exit_colour(exit_layer, depth, self.exits)
 
     @property
     def candidates(self) -> tuple[str, str, str, str]:
@@ -54,27 +60,11 @@ DARK = Inks(
     online="#51b081",
 )
 THEMES = {"light": LIGHT, "dark": DARK}
-BY_STYLE = Inks(*(f"var(--{name})" for name in Inks.__dataclass_fields__))
+_ROLES = tuple(name for name in Inks.__dataclass_fields__ if name != "exits")
+BY_STYLE = Inks(*(f"var(--{name})" for name in _ROLES))
 """For a page whose style sheet says which theme holds; browsers know these, pictures' readers do not."""
-
-_CIVIDIS = (
-    "00204d 002559 002b68 00306f 05366e 1e3b6d 2c416c 37476b 404d6b 49526b 51586c 595e6d 60646f 676970 6e6f73 757575 "
-    "7c7b78 848179 8b8779 938e78 9b9477 a39a76 aca174 b4a871 bcaf6f c5b56b cebc67 d7c463 e0cb5d e9d357 f2da4f fbe247 "
-    "ffea46"
-)
-
-
-def exit_colour(exit_layer: int, depth: int) -> str:
-    """Cividis as `#rrggbb`, from 1 layer run (dark blue) to `depth` (yellow)."""
-    share = min(max((exit_layer - 1) / max(depth - 1, 1), 0.0), 1.0)
-    places = np.linspace(0, 1, len(_ANCHORS))
-    red, green, blue = (round(float(np.interp(share, places, _ANCHORS[:, part]))) for part in range(3))
-    return f"#{red:02x}{green:02x}{blue:02x}"
-
-
-_ANCHORS = np.array([[int(colour[at : at + 2], 16) for at in (0, 2, 4)] for colour in _CIVIDIS.split()])
 
 
 def style_of(inks: Inks) -> str:
     """The declarations by which a page knows `BY_STYLE`'s colours."""
-    return " ".join(f"--{name}: {getattr(inks, name)};" for name in Inks.__dataclass_fields__)
+    return " ".join(f"--{name}: {getattr(inks, name)};" for name in _ROLES)

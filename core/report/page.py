@@ -8,6 +8,7 @@ from typing import TextIO
 
 from core.errors import UserError
 from core.report.escaping import escaped
+from core.report.exit_colours import ExitPalette
 from core.report.sections import run_body
 from core.report.style import STYLE
 from core.report.views import Subject
@@ -67,13 +68,14 @@ def subjects_of(file: SessionFile, numbers: Sequence[int]) -> list[Reported]:
     return made
 
 
-def write_page(lines: TextIO, name: str, runs: Sequence[Reported]) -> None:
+def write_page(lines: TextIO, name: str, runs: Sequence[Reported], exits: ExitPalette = ExitPalette.CIVIDIS) -> None:
     """Write the report of these runs.
 
     Args:
         lines: where to.
         name: what the session is called.
         runs: at least one.
+        exits: the colours of exit layers.
 
     Raises:
         UserError: a run cannot be read.
@@ -83,7 +85,7 @@ def write_page(lines: TextIO, name: str, runs: Sequence[Reported]) -> None:
         lines.write(_contents(runs))
     for run in runs:
         lines.write(f'<h2 id="run-{run.place}">Run {run.place}</h2>\n{_origin(run)}')
-        for part in run_body(run.subject, run.marks):
+        for part in run_body(run.subject, run.marks, exits):
             lines.write(part)
     lines.write("</main>\n</body>\n</html>\n")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.analysis.kv_map import LABELS, KVMap, KVState
 from core.analysis.summaries import RUNNING_MEAN, CellState, ExitSeries, Outcome, SchedulerMap, TokenChips
 from core.report.drawing import NORMAL, SMALL, Drawing, Frame, frame_in, whole_ticks
-from core.report.inks import Inks, exit_colour
+from core.report.inks import Inks
 
 WIDTH, HEIGHT = 920, 280
 MOST_CELLS = 400
@@ -83,7 +83,7 @@ def _chip(draw: Drawing, chips: TokenChips, at: int, x: float, y: float, room: f
     shown = text if _cells(text) <= most + 1 else text[: most - 1] + "…"
     draw.text(x + 5, y + 17, shown, ink=draw.inks.text, size=NORMAL)
     draw.text(x + 5, y + 33, f"{layer} {MARKS.get(outcome, '')}".strip(), ink=mark_ink(draw.inks, outcome))
-    draw.rect(x, y + _CHIP - 4, room * layer / max(chips.depth, 1), 4, exit_colour(layer, chips.depth))
+    draw.rect(x, y + _CHIP - 4, room * layer / max(chips.depth, 1), 4, draw.inks.exit_colour(layer, chips.depth))
 
 
 def exit_figure(series: ExitSeries, inks: Inks, first: int = 0, width: int = WIDTH, height: int = HEIGHT) -> Drawing:
@@ -104,7 +104,7 @@ def _bars(frame: Frame, series: ExitSeries, tokens: range) -> None:
     for at in tokens:
         x, layer, outcome = frame.x(at + 1), int(series.exit_layers[at]), Outcome(int(series.outcomes[at]))
         height = frame.bottom - frame.y(layer)
-        draw.rect(x - step * 0.4, frame.y(layer), step * 0.8, height, exit_colour(layer, series.depth))
+        draw.rect(x - step * 0.4, frame.y(layer), step * 0.8, height, draw.inks.exit_colour(layer, series.depth))
         if outcome in MARKS and step >= 4:
             draw.text(x, frame.y(layer) - 3, MARKS[outcome], ink=mark_ink(draw.inks, outcome), anchor="middle", size=9)
 

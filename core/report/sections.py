@@ -20,7 +20,8 @@ from core.choices import Policy
 from core.errors import UserError
 from core.report import measure_figures, token_figures
 from core.report.escaping import escaped, escaped_lines
-from core.report.inks import BY_STYLE, exit_colour
+from core.report.exit_colours import ExitPalette
+from core.report.inks import BY_STYLE, Inks
 from core.report.markup import card, figure, paragraph, table
 from core.report.run_figures import MARKS, MEANINGS
 from core.report.views import VIEWS, Subject
@@ -64,18 +65,18 @@ def prompt(subject: Subject) -> str:
     return card("Prompt", f'<pre dir="auto">{escaped_lines(asked)}</pre>\n')
 
 
-def text(subject: Subject) -> str:
+def text(subject: Subject, inks: Inks) -> str:
     """Every token over a line in the colour of its exit layer, with its mark."""
     chips = summaries.token_chips(subject.trace)
     count = min(len(chips.texts), MOST_TOKENS)
     special, seen = subject.trace.overview.special, subject.trace.overview.texts
-    spans = "".join(_token(chips, at, seen[at], bool(special[at])) for at in range(count))
+    spans = "".join(_token(chips, at, seen[at], bool(special[at]), inks) for at in range(count))
     rest = len(chips.texts) - count
     cut = f'<p class="muted">{rest} more tokens are not shown.</p>\n' if rest else ""
-    return card("Text, by exit layer", _legend(chips), f'<p class="tokens" dir="auto">{spans}</p>\n', cut)
+    return card("Text, by exit layer", _legend(chips, inks), f'<p class="tokens" dir="auto">{spans}</p>\n', cut)
 
 
-def _token(chips: summaries.TokenChips, at: int, token_bytes: bytes, special: bool) -> str:
+def _token(chips: summaries.TokenChips, at: int, token_bytes: bytes, special: bool, inks: Inks) -> str:
     outcome, layer = Outcome(int(chips.outcomes[at])), int(chips.exit_layers[at])
     kept = (
         token_bytes.decode("utf-8", errors="replace") if token_bytes.isspace() else quoted(token_bytes, special)[1:-1]
@@ -86,13 +87,13 @@ def _token(chips: summaries.TokenChips, at: int, token_bytes: bytes, special: bo
     told = f"token {chips.first + at + 1}: exit layer {layer} of {chips.depth}"
     told += f", {MEANINGS[outcome]}" if outcome in MEANINGS else ", early exit"
     note = f"<small>{layer if early else ''}{'' if outcome is Outcome.FULL_DEPTH else mark}</small>"
-    colour = exit_colour(layer, chips.depth)
+    colour = inks.exit_colour(layer, chips.depth)
     return f'<bdi class="{role}" style="border-color:{colour}" title="{told}">{shown}{note}</bdi>'
 
 
-def _legend(chips: summaries.TokenChips) -> str:
+def _legend(chips: summaries.TokenChips, inks: Inks) -> str:
     steps = np.linspace(1, chips.depth, min(chips.depth, 12)).round().astype(int).tolist()
-    scale = "".join(f'<i style="background:{exit_colour(layer, chips.depth)}"></i>' for layer in steps)
+    scale = "".join(f'<i style="background:{inks.exit_colour(layer, chips.depth)}"></i>' for layer in steps)
     marks = " · ".join(
         f"{MARKS[kind]} {MEANINGS[kind]}" for kind in MARKS if kind in chips.outcomes and kind is not Outcome.FULL_DEPTH
     )
@@ -100,19 +101,19 @@ def _legend(chips: summaries.TokenChips) -> str:
     return f'<p class="muted scale">{words}{" · " if marks else ""}{marks}</p>\n'
 
 
-def plots(subject: Subject) -> str:
+def plots(subject: Subject, inks: Inks) -> str:
     """Exit layers and scheduler map."""
     parts = [("exits", "Exit layers")]
     started = subject.trace.started
     if started and started.settings.policy is not Policy.DENSE:
         parts.append(("scheduler", "Scheduler"))
-    return "".join(card(title, _drawn(subject, name)) for name, title in parts)
+    return "".join(card(title, _drawn(subject, name, inks)) for name, title in parts)
 
 
-def _drawn(subject: Subject, name: str) -> str:
+def _drawn(subject: Subject, name: str, inks: Inks) -> str:
     picture = VIEWS[name].picture
     assert picture is not None, "only views with pictures are drawn"
-    return figure(picture(subject, BY_STYLE))
+    return figure(picture(subject, inks))
 
 
 def measures(subject: Subject) -> str:
@@ -218,12 +219,14 @@ def settings(subject: Subject) -> str:
     return card("Settings, model and versions", table(("name", "value"), rows))
 
 
-_ALWAYS = (figures, prompt, text, plots, measures, explanations)
-
-
-def run_body(subject: Subject, marks: list[Mark]) -> Iterable[str]:
+def run_body(subject: Subject, marks: list[Mark], exits: ExitPalette) -> Iterable[str]:
     """Everything about one run, part by part."""
-    for part in _ALWAYS:
-        yield part(subject)
+    inks = dataclasses.replace(BY_STYLE, exits=exits)
+    yield figures(subject)
+    yield prompt(subject)
+    yield text(subject, inks)
+    yield plots(subject, inks)
+    yield measures(subject)
+    yield explanations(subject)
     yield notes(marks)
     yield settings(subject)

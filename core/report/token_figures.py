@@ -8,7 +8,7 @@ from core.analysis.counterfactual import Counterfactual, Said
 from core.analysis.summaries import CandidateCurves
 from core.analysis.tree_figure import TreeFigure
 from core.report.drawing import NORMAL, SHARES, Drawing, Frame, frame_in, whole_ticks
-from core.report.inks import Inks, exit_colour
+from core.report.inks import Inks
 
 WIDTH, HEIGHT = 920, 280
 DASHES = ("", "7 4", "2 3", "9 3 2 3")
@@ -143,7 +143,7 @@ def _layer_row(draw: Drawing, found: Counterfactual, layer: int, y: float) -> No
     draw.text(34, y, str(layer + 1), anchor="end")
     draw.text(44, y, mark, ink=ink)
     draw.text(62, y, _short(found.texts[layer], 24), ink=inks.text if found.run[layer] else inks.muted)
-    draw.rect(250, y - 10, room * margin, 12, exit_colour(layer + 1, len(found.texts)))
+    draw.rect(250, y - 10, room * margin, 12, inks.exit_colour(layer + 1, len(found.texts)))
     score = found.scores[layer]
     told = "" if np.isnan(score) else f"score {score:.2f}{'' if found.evaluated[layer] else ' (not asked)'}"
     here = "← exit" if layer + 1 == found.exit_layer else ""

@@ -18,9 +18,10 @@ from app.settings import ThemeMode
 from app.settings_dialog import SettingsDialog
 from app.theming import Theming
 from core.choices import Record
+from core.report.exit_colours import ExitPalette
 from tests.app.window_stage import WindowStage, undress
 from widgets import motion
-from widgets.palette import DARK, LIGHT, ExitPalette, exit_colours, use_exit_palette
+from widgets.palette import DARK, LIGHT, exit_colours, use_exit_palette
 
 
 @pytest.fixture
@@ -56,11 +57,12 @@ def test_that_steps_of_type_end_at_the_smallest_and_the_largest() -> None:
     assert [Look(zoom=zoom).zoomed(1) for zoom in ZOOMS] == [*ZOOMS[1:], ZOOMS[-1]]
 
 
-def test_that_a_chosen_palette_colours_the_chips_and_bars_at_once(dressed: WindowStage) -> None:
+def test_that_a_chosen_palette_colours_the_chips_and_bars(dressed: WindowStage) -> None:
     dressed.load()
     dressed.finish()
     before = dressed.work.views.tokens._chip.colour(1, 12).name()
     dressed.window.desk.appearance.take_look(Look(exits=ExitPalette.GREYS))
+    dressed.draw()
     after = dressed.work.views.tokens._chip.colour(1, 12)
     assert after.name() != before
     assert after.red() == after.green() == after.blue()

@@ -14,7 +14,8 @@ import pytest
 from PySide6.QtGui import QColor, QImage
 
 from app import cli
-from core.report.inks import DARK, exit_colour
+from core.report.exit_colours import ExitPalette, exit_colour
+from core.report.inks import DARK
 from core.trace.session_file import SessionFile
 from resources.paths import SAMPLE
 from tests.core.sessions import written
@@ -52,6 +53,21 @@ def test_that_a_picture_has_the_asked_size_and_the_bars_colours(session: Path, t
     colours = {QColor(image.pixel(x, y)).name() for x in range(0, 1000, 5) for y in range(0, 600, 5)}
     assert DARK.surface in colours
     assert {exit_colour(12, 12), DARK.text} <= colours
+
+
+@pytest.mark.parametrize("exits", ExitPalette)
+def test_that_a_drawing_and_a_report_have_the_palette_that_was_asked_for(
+    exits: ExitPalette, session: Path, tmp_path: Path
+) -> None:
+    flags = ("--exit-colours", exits.value)
+    drawing = made(session, tmp_path / "e.svg", "exits", *flags).read_text(encoding="utf-8")
+    assert cli.main(["report", str(session), "--out", str(tmp_path / "r.html"), *flags]) == 0
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    wanted = exit_colour(12, 12, exits)
+    assert drawing.count(wanted) >= 3
+    assert page.count(f"border-color:{wanted}") >= 3
+    assert page.count(f'fill="{wanted}"') >= 3
+    assert not any(exit_colour(12, 12, other) in drawing + page for other in ExitPalette if other is not exits)
 
 
 def test_that_an_svg_holds_the_token_and_layer_that_were_chosen(session: Path, tmp_path: Path) -> None:
@@ -105,6 +121,7 @@ def test_that_mistakes_get_a_sentence_and_leave_no_file(
     assert "--out is missing" in complaint(capsys, *export, "exits")
     assert "ends in none of .png" in complaint(capsys, *export, "exits", "--out", tmp_path / "a.jpg")
     assert "has no picture of its own" in complaint(capsys, *export, "why", "--out", out)
+    assert "choose cividis, viridis" in complaint(capsys, *export, "exits", "--out", out, "--exit-colours", "red")
     assert "no size" in complaint(capsys, *export, "exits", "--out", out, "--size", "big")
     assert "no token tree" in complaint(capsys, *export, "tree", "--out", out)
     assert "holds 5 runs; choose one" in complaint(capsys, "export", SAMPLE, "--view", "exits", "--out", out)

@@ -6,6 +6,7 @@ import csv
 import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from pytestqt.qtbot import QtBot
 from app.export_picture import widget_image
 from app.failure import Failure
 from core.analysis.why import why_plain
+from core.report.exit_colours import ExitPalette, exit_colour
 from core.trace.jsonl import dumps
 from resources.paths import SAMPLE
 from tests.app.stage import TIMEOUT
@@ -119,6 +121,17 @@ def test_that_the_report_holds_every_run_and_the_notes(desk: Desk, tmp_path: Pat
     assert page.count("<h2 ") == 5
     assert "Explain in two sentences why the sky is blue." in page
     assert "Which threshold would have kept it?" in page
+    assert exit_colour(30, 30) in page
+
+
+def test_that_the_report_has_the_windows_colours_of_exit_layers(desk: Desk, tmp_path: Path) -> None:
+    appearance = desk.stage.window.desk.appearance
+    before = appearance.look
+    appearance.take_look(replace(before, exits=ExitPalette.MAGMA))
+    page = desk.export("export_report", tmp_path / "m.html").read_text(encoding="utf-8")
+    appearance.take_look(before)
+    assert exit_colour(30, 30, ExitPalette.MAGMA) in page
+    assert exit_colour(30, 30) not in page
 
 
 def test_that_an_ending_is_given_where_it_is_missing(desk: Desk, tmp_path: Path) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pyqtgraph as pg
 import pytest
 
-from core.report.inks import DARK, LIGHT, Inks, exit_colour
+from core.report.exit_colours import ExitPalette, steps_of
+from core.report.inks import DARK, LIGHT, Inks
 from widgets import palette, scheduler_map
 
 
@@ -17,7 +21,23 @@ def test_that_every_role_has_the_windows_colour(inks: Inks, theme: palette.Theme
     assert (inks.offline, inks.online) == (scheduler_map.offline_colour(theme), scheduler_map.online_colour(theme))
 
 
-def test_that_exit_layers_have_the_windows_colours() -> None:
-    ours = [[int(exit_colour(layer, 200)[at : at + 2], 16) for at in (1, 3, 5)] for layer in range(1, 201)]
-    theirs = palette.exit_colours(range(1, 201), 200).astype(int)
-    assert np.abs(np.array(ours) - theirs).max() <= 5
+@pytest.mark.parametrize("exits", ExitPalette)
+def test_that_exit_layers_have_the_windows_colours_lighter_layer_by_layer(exits: ExitPalette) -> None:
+    inks = replace(LIGHT, exits=exits)
+    ours = np.array([list(bytes.fromhex(inks.exit_colour(layer, 200)[1:])) for layer in range(1, 201)])
+    palette.use_exit_palette(exits)
+    try:
+        theirs = palette.exit_colours(range(1, 201), 200).astype(int)
+    finally:
+        palette.use_exit_palette(ExitPalette.CIVIDIS)
+    assert np.abs(ours - theirs).max() <= 1  # halves are rounded either way
+    lightness = ours @ (0.2126, 0.7152, 0.0722)
+    assert (np.diff(lightness[::10]) > 0).all()
+
+
+@pytest.mark.parametrize("exits", set(ExitPalette) - {ExitPalette.GREYS})
+def test_that_palettes_are_those_of_their_names(exits: ExitPalette) -> None:
+    known = pg.colormap.get(exits.value)
+    low, high = {ExitPalette.MAGMA: (0.2, 0.96), ExitPalette.PLASMA: (0.0, 0.96)}.get(exits, (0.0, 1.0))
+    theirs = known.map(np.linspace(low, high, 33), mode="byte")[:, :3].astype(int)
+    assert np.abs(np.array(steps_of(exits)) - theirs).max() <= 3

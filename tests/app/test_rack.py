@@ -176,12 +176,27 @@ def test_that_what_a_tool_says_stands_in_its_place_until_it_has_something_to_sho
     assert not stage.panels["front"].is_empty
 
 
+def test_that_a_theme_reaches_what_is_in_sight_in_its_turn_and_the_rest_when_it_is_seen(stage: Stage) -> None:
+    stage.see("front")
+    stage.tool(1)
+    stage.rack.flush()
+    stage.rack.apply_theme(LIGHT)
+    assert stage.tool(0).themes == [DARK], "all of them in one frame take too long for one"
+    stage.rack.flush()
+    assert stage.tool(0).themes == [DARK, LIGHT]
+    assert stage.tool(1).themes == [DARK]
+    stage.see("back")
+    assert stage.tool(1).themes == [DARK, LIGHT]
+    stage.see("front", False)
+    stage.see("front")
+    stage.rack.flush()
+    assert stage.tool(0).themes == [DARK, LIGHT]
+
+
 def test_that_a_tools_selection_is_asked_of_the_session_and_its_end_is_told(stage: Stage) -> None:
     asked: list[Selection] = []
     stage.work.session.asked.connect(asked.append)
     stage.tool(0).selected.emit(Selection(3, 2))
     assert asked == [Selection(3, 2)]
-    stage.rack.apply_theme(LIGHT)
-    assert stage.tool(0).themes == [DARK, LIGHT]
     stage.rack.close()
     assert stage.tool(0).closed

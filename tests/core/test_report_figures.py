@@ -14,7 +14,8 @@ from core.analysis import summaries
 from core.analysis.summaries import CellState
 from core.report import run_figures
 from core.report.drawing import Drawing, whole_ticks
-from core.report.inks import DARK, LIGHT, exit_colour
+from core.report.exit_colours import exit_colour
+from core.report.inks import DARK, LIGHT
 from core.report.views import VIEWS, Subject
 from core.trace.session_file import SessionFile
 from core.trace.trace import Trace

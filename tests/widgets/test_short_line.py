@@ -46,6 +46,15 @@ def test_that_what_is_shown_fits_and_only_the_last_parts_are_left_out(line: Shor
     assert line.text() == LEGEND
 
 
+def test_that_plain_words_of_one_part_are_cut_with_dots_and_whole_in_the_tooltip(line: ShortLine) -> None:
+    line.setText("changes apply to the next run")
+    assert (line.label.text(), line.toolTip()) == ("changes apply to the next run", "")
+    line.resize(90, 20)
+    assert line.label.text().endswith("…")
+    assert line.label.sizeHint().width() <= 90
+    assert line.toolTip() == line.text() == "changes apply to the next run"
+
+
 def test_that_it_asks_for_no_room_whatever_it_says(line: ShortLine) -> None:
     assert line.sizeHint().isEmpty()
     assert line.minimumSizeHint().isEmpty()
