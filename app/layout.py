@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from weakref import ref
 
-from PySide6.QtCore import QByteArray, QChildEvent, QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QByteArray, QChildEvent, QEvent, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStyle, QTabBar, QVBoxLayout, QWidget
 
@@ -171,6 +171,13 @@ class DockHost(QMainWindow):
             place = bar.geometry()
             if not self.rect().intersects(place) or any(place.intersects(panel) for panel in panels):
                 bar.hide()
+
+    def tabs_of(self, dock: QDockWidget) -> QRect:
+        """Where the tabs of a panel lie that has others behind it; an empty rectangle for one without."""
+        for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            if bar.isVisible() and dock.windowTitle() in map(bar.tabText, range(bar.count())):
+                return bar.geometry()
+        return QRect()
 
     @Slot()
     def settle(self) -> None:

@@ -153,6 +153,16 @@ class Preferences:
         self._store.setValue("session/recent", json.dumps([name for name in self.recent_sessions if name != path]))
 
     @property
+    def replay_speed(self) -> int:
+        """Tokens a second at which a recording was played last; 0 where none was, or nobody can tell."""
+        text = self._text("replay/speed")
+        return int(text) if text.isdecimal() and len(text) < 5 else 0
+
+    @replay_speed.setter
+    def replay_speed(self, speed: int) -> None:
+        self._store.setValue("replay/speed", str(speed))
+
+    @property
     def breakpoints(self) -> list[object]:
         """What runs stop at, as `core.analysis.breakpoints.Breakpoint.to_json` gives it; unchecked."""
         values = self._json("debug/breakpoints")

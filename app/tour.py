@@ -138,7 +138,10 @@ class Tour(QObject):
             self.frame.hide()
         else:
             self.frame.surround(around, still=still)
-        self.card.stand_beside(around, self._room())
+        host = self._window.host
+        tabs = host.tabs_of(panel)
+        tabs.moveTopLeft(host.mapTo(self._window, tabs.topLeft()))
+        self.card.stand_beside(around.united(tabs), self._room())
 
     def _room(self) -> QRect:
         """The window without menu, toolbar and status bar."""

@@ -30,7 +30,8 @@ class Travel(QObject):
         """What is being played."""
         self.dialog: GoToDialog | None = None
         self._connect()
-        self.set_speed(FIRST_SPEED)
+        remembered = window.preferences.replay_speed
+        self.set_speed(remembered if remembered in SPEEDS else FIRST_SPEED)
 
     @property
     def journey(self) -> Journey | None:
@@ -89,8 +90,8 @@ class Travel(QObject):
 
     @Slot(int)
     def set_speed(self, speed: int) -> None:
-        """Play so many tokens a second."""
-        self._speed = speed
+        """Play so many tokens a second, also after the next launch."""
+        self._speed = self._window.preferences.replay_speed = speed
         self._timer.setInterval(1000 // speed)
         self._tell()
 

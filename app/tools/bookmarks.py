@@ -53,8 +53,10 @@ class Bookmarks(QObject):
             return
         known = next((one for one in self.here() if (one.token, one.layer) == (chosen.token, chosen.layer)), None)
         if known is None:
-            self._files.put_mark(Mark(run, chosen.token, chosen.layer))
-            self.said.emit(f"Bookmarked {place_words(chosen.token, chosen.layer)}; a note can stand beside it.")
+            mark = Mark(run, chosen.token, chosen.layer)
+            self._files.put_mark(mark)
+            if mark in self.all:  # it is refused for a run of another file
+                self.said.emit(f"Bookmarked {place_words(chosen.token, chosen.layer)}; a note can stand beside it.")
         else:
             self._files.remove_mark(known)
             self.said.emit(f"No bookmark any more at {place_words(chosen.token, chosen.layer)}.")

@@ -36,7 +36,9 @@ class FindForm(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.text = named(QLineEdit(), "Text to find", "Characters of the generated text, across tokens")
+        self.text = named(
+            QLineEdit(), "Text to find", "Characters of the generated text, across tokens; · ⏎ ⇥ find what they mark"
+        )
         self.text.setPlaceholderText("Find in the text…")
         self.text.setMaxLength(LONGEST_TEXT)
         self.text.setClearButtonEnabled(True)

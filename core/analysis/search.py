@@ -11,6 +11,7 @@ from core.analysis.breakpoints import CHUNK
 from core.analysis.ledger import Entry, Ledger
 from core.analysis.summaries import Outcome, outcomes
 from core.analysis.text_conditions import TokenMatches
+from core.analysis.texts import meant
 from core.trace.events import BoolArray, IntArray
 from core.trace.reading import ReadableTrace
 
@@ -21,7 +22,7 @@ class Query:
 
     text: str = ""
     """Characters of the generated text: all tokens that a finding touches are found. A control token is found by its
-    own name."""
+    own name. Marks such as · and ⏎ stand for themselves and for what chips show by them."""
     pattern: bool = False
     """Whether `text` is a regular expression, which is tried on each token by itself."""
     match_case: bool = False
@@ -58,7 +59,8 @@ def search(trace: ReadableTrace, query: Query, ledger: Ledger | None = None) -> 
     if query.text and query.pattern:
         met &= tokens_matching(trace, query.text, count, match_case=query.match_case)
     elif query.text:
-        met &= tokens_with(trace, query.text, match_case=query.match_case)[:count]
+        wanted = {query.text, meant(query.text)}  # · may stand in the text itself, or be read off a chip for a space
+        met &= np.any([tokens_with(trace, one, match_case=query.match_case)[:count] for one in wanted], axis=0)
     return np.flatnonzero(met)
 
 

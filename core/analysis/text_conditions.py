@@ -14,6 +14,7 @@ import numpy as np
 import regex
 
 from core.analysis.conditions import Condition
+from core.analysis.texts import meant
 from core.config import is_text
 from core.errors import UserError
 from core.trace.events import BoolArray
@@ -33,7 +34,8 @@ TOKEN_SECONDS, CALL_SECONDS = 0.05, 0.25
 class TextContains(Condition):
     """The generated text holds these characters, the last of them in this token; of a control token, its own name does.
 
-    Bytes are compared, so that characters which several tokens share are found.
+    Bytes are compared, so that characters which several tokens share are found. Marks such as · and ⏎ stand for
+    themselves and for what chips show by them.
     """
 
     kind: ClassVar[str] = "text contains"
@@ -47,7 +49,11 @@ class TextContains(Condition):
         return f"text contains ‘{self.text}’"
 
     def found(self, trace: ReadableTrace, first: int, last: int) -> BoolArray:
-        wanted, texts, special = self.text.encode(), trace.overview.texts, trace.overview.special
+        wanted = {self.text.encode(), meant(self.text).encode()}
+        return np.any([self._holding(one, trace, first, last) for one in wanted], axis=0)  # type: ignore[no-any-return]
+
+    def _holding(self, wanted: bytes, trace: ReadableTrace, first: int, last: int) -> BoolArray:
+        texts, special = trace.overview.texts, trace.overview.special
         start = first
         before = 0
         while start > 0 and before < len(wanted) - 1:

@@ -22,6 +22,11 @@ def quoted(token_bytes: bytes, special: bool = False) -> str:
     return f"‘{_spelled(token_bytes, special, space=' ')}’"
 
 
+def meant(text: str) -> str:
+    """A text to look for, where the marks that `visible` puts for spaces, line breaks and tabs stand for these."""
+    return text.translate(_MEANT)
+
+
 def _spelled(token_bytes: bytes, special: bool, space: str) -> str:
     text = token_bytes.decode("utf-8", errors="surrogateescape")
     if special and text.isprintable() and text.strip():
@@ -48,6 +53,7 @@ def _character(text: str, at: int) -> str:
 
 
 _SPELLED = {"\n": "⏎", "\t": "⇥", "\r": "␍", "\x7f": "␡", "\u00a0": "⍽"}
+_MEANT = str.maketrans({"·": " ", **{mark: character for character, mark in _SPELLED.items()}})
 _JOINERS = "\u200c\u200d"
 _BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0"
 """Printable to Unicode, blank on every screen."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from core.choices import Mapping
 
-MOST_WRITTEN_OUT = 4096
+MOST_WRITTEN_OUT = 999_999
 """Largest product of search spaces that is told as a number; beyond it, its logarithm is."""
 
 
@@ -27,9 +27,9 @@ class TreeCounts:
 
     @property
     def combinations_text(self) -> str:
-        """The product in the shortest form that is true: 81, or 10^7.8."""
+        """The product in a form that can be read: 81, 16 384, or 10^7.8."""
         if self.combinations is not None:
-            return f"{self.combinations}"
+            return f"{self.combinations:,}".replace(",", "\N{NO-BREAK SPACE}")
         return f"10^{self.log10_combinations:.1f}"
 
 

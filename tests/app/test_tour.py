@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtWidgets import QTabBar
 from pytestqt.qtbot import QtBot
 
 from app.tour_card import beside
@@ -41,6 +42,15 @@ def shown(stage: WindowStage) -> QRect:
     return QRect(panel.mapTo(stage.window, QPoint()), panel.size())
 
 
+def tabs(stage: WindowStage) -> QRect:
+    """Where the tabs of that panel are."""
+    panel = stage.window.panels[stage.work.tour.stop.place.key]
+    for bar in stage.window.host.findChildren(QTabBar):
+        if bar.isVisible() and panel.windowTitle() in [bar.tabText(at) for at in range(bar.count())]:
+            return QRect(bar.mapTo(stage.window, QPoint()), bar.size())
+    return QRect()
+
+
 def test_that_the_tour_goes_through_the_views_and_back_by_keyboard_on_the_sample(stage: WindowStage) -> None:
     stage.work.window.preferences.desk.look = replace(stage.work.window.preferences.desk.look, still=True)
     begun(stage)
@@ -57,6 +67,7 @@ def test_that_the_tour_goes_through_the_views_and_back_by_keyboard_on_the_sample
         token = stage.session.selection.token
         assert token == token_for(stage.session.trace, stop)
         assert stage.window.rect().contains(tour.card.geometry())
+        assert not tour.card.geometry().intersects(shown(stage).united(tabs(stage)))
         assert tour.card.next.hasFocus()
         if stop is STOPS[1]:
             stage.qtbot.keyClick(tour.card.next, Qt.Key.Key_Left)

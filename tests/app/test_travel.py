@@ -143,6 +143,16 @@ def test_that_speeds_are_chosen_by_keys_and_in_the_menu(opened: WindowStage) -> 
     assert button.accessibleDescription() == "Plays 50 tokens a second"
 
 
+def test_that_the_speed_is_that_of_the_last_launch_unless_the_settings_hold_nonsense(stage: WindowStage) -> None:
+    stage.trigger("replay_faster")
+    for stored, speed in (("10", 10), ("7", 5), ("-1", 5), ("9" * 30, 5), ("²", 5)):
+        if stored != "10":
+            stage.window.preferences._store.setValue("replay/speed", stored)
+        stage.window.close()
+        stage.open()
+        assert stage.work.travel.speed == speed
+
+
 def test_that_the_keys_of_a_debugger_go_both_ways(opened: WindowStage) -> None:
     opened.window.activateWindow()
     with opened.qtbot.waitActive(opened.window):

@@ -96,6 +96,7 @@ def tokens_of(condition: Condition, trace: Trace) -> list[int]:
         (ActiveSetChanged(), [2]),
         (CandidatesMiss(), [3]),
         (TextContains("blue so"), [2]),
+        (TextContains("·the·blue"), [1]),
         (TextContains(" the blue"), [1]),
         (TextContains("e"), [0, 1]),
         (TextContains("x"), []),

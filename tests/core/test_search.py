@@ -37,6 +37,10 @@ def saying(*texts: str | bytes, special: tuple[int, ...] = ()) -> Trace:
         (("天空".encode()[:2], "天空".encode()[2:5], "天空".encode()[5:]), "空", [1, 2]),
         ((b"\xff", "é", "z"), "É", [1]),
         (("🌈", "z"), "z", [1]),
+        (("🌈", "z"), "🌈z", [0, 1]),
+        (("a", " b", "·", "c\n", "\td"), "·", [1, 2]),
+        (("a", " b", "·", "c\n", "\td"), "⏎⇥", [3, 4]),
+        (("a", " b", "·", "c\n", "\td"), "·B", [1]),
     ],
 )
 def test_that_all_tokens_that_a_finding_touches_are_found(
