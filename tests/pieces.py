@@ -1,12 +1,14 @@
-"""Random low-rank heads and exit lenses for tiny models, and ones that change nothing."""
+"""Random low-rank heads and exit lenses for tiny models, ones that change nothing, and a drafter without a cache."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from core.drafting.head import DraftHead
 from core.engine import Engine
 from core.exits.lens import ExitLens
 from core.model.loading import LoadedModel
@@ -62,3 +64,16 @@ def with_pieces(
     assert engine.parts is not None, "pieces belong to trained parts"
     bank = engine.parts.predictors if lens else None
     return Engine(engine.model, replace(engine.parts, lens=lens, lens_predictors=bank, slim=slim, trimmed=trimmed))
+
+
+def whole_sequences(head: DraftHead, embedded: Tensor, states: Tensor) -> Tensor:
+    """Embeddings [b, n, d] and states [b, n, (t + 1) d] to f̂ [b, n, d], without a cache."""
+    rows = head.decoder.rows(range(embedded.shape[1]), embedded.shape[1])
+    group = head.decoder.config.group
+
+    def attend(_: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        keys, values = (t.repeat_interleave(group, -2).transpose(-3, -2) for t in (k, v))
+        mixed = F.scaled_dot_product_attention(q.transpose(-3, -2), keys, values, is_causal=True)
+        return mixed.transpose(-3, -2)
+
+    return head.through(head.combine(embedded, head.fuse(states)), rows.cos, rows.sin, attend)

@@ -25,7 +25,6 @@ from core.errors import UserError
 from core.progress import check
 from core.trace.events import BoolArray, IntArray
 from core.trace.reading import ReadableTrace
-from core.trace.records import TokenRecord
 
 CHUNK = 1024
 """Tokens that a search looks at together; a hit near by is found without reading the whole run."""
@@ -212,25 +211,3 @@ def hit_counts(conditions: Sequence[Condition], trace: ReadableTrace) -> IntArra
     for first, last in _chunks(trace.emitted_count, -1, True):
         counts += [int(one.found(trace, first, last).sum()) for one in conditions]
     return counts
-
-
-class Watch:
-    """Breakpoints beside a live run: asked once for each finished token, it counts the hits."""
-
-    def __init__(self, breakpoints: Sequence[Breakpoint]) -> None:
-        self.breakpoints = tuple(breakpoints)
-        self.counts = [0] * len(self.breakpoints)
-        """Hits so far, one number a breakpoint; disabled ones are not counted."""
-
-    def check(self, record: TokenRecord, trace: ReadableTrace) -> Hit | None:
-        """What an emitted token, the trace's newest, hits; None where the run may go on.
-
-        Raises:
-            UserError: a pattern takes too long.
-        """
-        hit = []
-        for place, one in enumerate(self.breakpoints):
-            if one.enabled and one.condition.hits(record, trace):
-                self.counts[place] += 1
-                hit.append(one.condition)
-        return Hit(record.token, tuple(hit)) if hit else None

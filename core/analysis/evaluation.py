@@ -33,11 +33,6 @@ def evaluate(samples: Iterable[Sample]) -> Figures:
     return figures_of([digest(sample) for sample in samples])
 
 
-def evaluate_by_category(samples: Iterable[Sample]) -> dict[str, Figures]:
-    """The same for each category on its own, by name."""
-    return figures_by_category([digest(sample) for sample in samples])
-
-
 def figures_of(digests: Digests) -> Figures:
     """Every figure of these prompts."""
     return {name: figure(digests) for name, figure in FIGURES.items()}

@@ -91,18 +91,6 @@ class DraftHead:
         """fc over embeddings and features, [..., d] each to [..., d]."""
         return F.linear(torch.cat([self.decoder.home(embedded), features], -1), self.fc, self.fc_bias)
 
-    def forward_batch(self, embedded: Tensor, states: Tensor) -> Tensor:
-        """Whole sequences at once, embeddings [b, n, d] and states [b, n, (t + 1) d] to f̂ [b, n, d]."""
-        rows = self.decoder.rows(range(embedded.shape[1]), embedded.shape[1]).on(self.decoder.place.head)
-        group = self.decoder.config.group
-
-        def attend(_: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            keys, values = (t.repeat_interleave(group, -2).transpose(-3, -2) for t in (k, v))
-            mixed = F.scaled_dot_product_attention(q.transpose(-3, -2), keys, values, is_causal=True)
-            return mixed.transpose(-3, -2)
-
-        return self.through(self.combine(embedded, self.fuse(states)), rows.cos, rows.sin, attend)
-
     def state(self) -> dict[str, Tensor]:
         """The head's own weights by name; `from_state` takes them back."""
         named = {"fc.weight": self.fc, "fc.bias": self.fc_bias, TAPS: self.mixing}

@@ -71,10 +71,6 @@ class Answers:
         """The answers to prompts of these uses that have all layers of some tokens."""
         return [key for key in self.of(*uses) if self.has(key, "layers")]
 
-    def in_file(self, path: Path) -> list[Key]:
-        """The answers of one chunk."""
-        return [key for key in self.keys if self._at[key.name("ids")] == path]
-
     def read(self, key: Key, field: str) -> Tensor:
         """One array of an answer; the prompt's are stored with the greedy answer."""
         tensor: Tensor = self._file(key, field).get_tensor(key.name(field))

@@ -42,13 +42,9 @@ class DrafterQuality:
         return {"tokens": self.tokens, "top1": round(self.top1, 4), "top4": round(self.top4, 4)}
 
 
-def drafter_quality(head: DraftHead, examples: Sequence[Example]) -> DrafterQuality:
-    """Over the drafted slots of these examples, against the target's likeliest token there."""
-    return chain_quality(head, examples, 1)[0]
-
-
 def chain_quality(head: DraftHead, examples: Sequence[Example], steps: int) -> list[DrafterQuality]:
-    """The same for each of the tokens of a chain that goes on from the drafter's own outputs, depth 1…steps.
+    """Over the drafted slots of these examples, against the target's likeliest token there: for the first token and
+    for each of a chain that goes on from the drafter's own outputs, depth 1…steps.
 
     Deeper tokens follow the target's own text: they count as if all of the chain before them had been right.
     """

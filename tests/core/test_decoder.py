@@ -15,6 +15,7 @@ from core.model.config import parse_config
 from core.model.decoder import Decoder
 from core.model.loading import LoadedModel
 from tests.decoders import CONFIG_PATH, FAMILIES, pair
+from tests.pieces import whole_sequences
 
 
 @pytest.fixture(params=FAMILIES)
@@ -76,7 +77,7 @@ def test_that_a_drafter_fed_token_by_token_predicts_what_it_predicts_for_the_who
     _, decoder = pair("qwen3")
     head = DraftHead.random(decoder, torch.Generator().manual_seed(3))
     ids, features = (torch.arange(9) * 5) % 97, torch.randn(9, 48, generator=torch.Generator().manual_seed(4))
-    whole = head.forward_batch(decoder.embed(ids)[None], features[None])[0]
+    whole = whole_sequences(head, decoder.embed(ids)[None], features[None])[0]
     cache = head.new_cache(9)
     steps = [head.advance(ids[i : i + 1], features[i : i + 1], i, cache) for i in range(9)]
     torch.testing.assert_close(torch.cat(steps), whole, atol=1e-4, rtol=0)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from core.analysis.classification import calibration_error, predictor_quality, roc_auc
-from core.analysis.evaluation import FIGURES, Sample, evaluate, evaluate_by_category
+from core.analysis.digest import digest
+from core.analysis.evaluation import FIGURES, Sample, evaluate, figures_by_category
 from core.choices import Policy
 from core.config import RunSettings, SamplingSettings, SchedulerSettings
 from core.engine import Engine
@@ -86,7 +87,7 @@ def test_that_hits_are_counted_on_runs_with_every_predictor_on(samples: list[Sam
 
 
 def test_that_categories_are_told_apart(samples: list[Sample]) -> None:
-    by_category = evaluate_by_category(samples)
+    by_category = figures_by_category([digest(sample) for sample in samples])
     assert set(by_category) == {"animals", "nature"}
     assert by_category["nature"] == evaluate([samples[1]])
 

@@ -23,6 +23,7 @@ from core.exits.parts_reading import load_parts
 from core.exits.parts_writing import save_parts
 from core.model.loading import LoadedModel, load_model
 from core.trace.trace import Trace
+from tests.pieces import whole_sequences
 from tests.tiny import make_tiny_model
 
 LAYER = "layers.0."
@@ -73,7 +74,7 @@ def test_that_a_published_head_drafts_as_the_head_it_was_made_from(
     save_file(published(head), tmp_path / "model.safetensors")
     read = DraftHead.from_state(model.decoder, read_eagle(tmp_path))
     embedded, features = torch.randn(1, 5, model.config.hidden), torch.randn(1, 5, model.config.hidden)
-    torch.testing.assert_close(read.forward_batch(embedded, features), head.forward_batch(embedded, features))
+    torch.testing.assert_close(whole_sequences(read, embedded, features), whole_sequences(head, embedded, features))
 
 
 def test_that_imported_parts_run_after_being_saved(

@@ -22,6 +22,7 @@ from core.trace.events import DraftProposed, TokenEmitted, TreeDrafted
 from core.trace.trace import Trace
 from tests.core.training_setup import teacher_forced, tiny_model
 from tests.engines import parts_that_always_propose
+from tests.pieces import whole_sequences
 
 DEPTH = 6
 
@@ -53,7 +54,7 @@ def candidates(head: DraftHead, ids: list[int], layers: list[Tensor], exits: lis
     for position, layers_run in enumerate(exits):
         hidden = [states[position] for states in layers[:layers_run]]
         rows.append(with_taps(lambda normed: normed, hidden, hidden[-1], head.taps))
-    predicted = head.forward_batch(decoder.embed(torch.tensor(ids[1:]))[None], torch.stack(rows)[None])[0]
+    predicted = whole_sequences(head, decoder.embed(torch.tensor(ids[1:]))[None], torch.stack(rows)[None])[0]
     found: list[list[int]] = decoder.logits(predicted).topk(CANDIDATES).indices.tolist()
     return found
 

@@ -17,9 +17,10 @@ from core.training.adam import Adam
 from core.training.distil import Columns, Vocabulary, distil, token_mass
 from core.training.drafter_steps import EARLY, NOISE, DrafterTraining, Recipe, mixed_states, rate_at
 from core.training.examples import padded, read_examples
-from core.training.quality import chain_quality, drafter_quality
+from core.training.quality import chain_quality
 from core.training.unrolled import unroll
 from tests.core.training_setup import stored_answers, tiny_model
+from tests.pieces import whole_sequences
 
 
 def sparse(n: int, vocabulary: int, kept: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -91,10 +92,10 @@ def test_that_a_drafter_learns_the_answers_it_sees(model: LoadedModel, tmp_path:
     vocabulary = Vocabulary(
         model.decoder.head_weight, torch.ones(len(model.decoder.head_weight)), most=10**6, sampled=0, coverage=1.0
     )
-    before = drafter_quality(training.head, examples)
+    before = chain_quality(training.head, examples, 1)[0]
     random = torch.Generator().manual_seed(0)
     losses = [training.learn(examples, vocabulary, 0.1, random) for _ in range(60)]
-    after = drafter_quality(training.head, examples)
+    after = chain_quality(training.head, examples, 1)[0]
     assert losses[-1] < 0.7 * losses[0]
     assert after.top4 > before.top4
 
@@ -150,7 +151,7 @@ def test_that_unrolled_training_computes_what_a_chain_of_a_run_does(
     ids, states = torch.randint(0, 200, (11,), generator=random), torch.randn(11, width, generator=random)
     with torch.no_grad():
         unrolled = unroll(head, model.decoder.embed(ids)[None], states[None], 4)
-        torch.testing.assert_close(unrolled[0], head.forward_batch(model.decoder.embed(ids)[None], states[None]))
+        torch.testing.assert_close(unrolled[0], whole_sequences(head, model.decoder.embed(ids)[None], states[None]))
         pair = torch.stack([states.flip(0), states])
         part = unroll(head, model.decoder.embed(torch.stack([ids, ids])), pair, 4, torch.tensor([1]))
         for whole, one in zip(unrolled[1:], part[1:], strict=True):
@@ -209,5 +210,5 @@ def test_that_a_chains_first_token_is_judged_as_the_drafter_is(model: LoadedMode
     examples = read_examples(answers, answers.keys)
     head = DraftHead.random(model.decoder, torch.Generator().manual_seed(0), taps=True)
     qualities = chain_quality(head, examples, 3)
-    assert qualities[0] == drafter_quality(head, examples)
+    assert qualities[0] == chain_quality(head, examples, 1)[0]
     assert len({one.tokens for one in qualities}) == 1
