@@ -29,7 +29,6 @@ class TrainingCurvesView(PlotView):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Training curves", ("step", "loss"), (whole_ticks(56), self._loss_ticks), parent)
         self.curves = TrainingCurves()
-        self._why_empty = NOTHING_YET
         self._at: int | None = None
         """Which of the losses is read off."""
         self.hit_axis = TextAxis("right", "hit rate", _hit_ticks)
@@ -52,7 +51,7 @@ class TrainingCurvesView(PlotView):
         if curves is not self.curves:
             self._at = None
             self.leave()
-        self.curves, self._why_empty = curves, why_empty
+        self.curves = curves
         self.legend.setVisible(not curves.is_empty)
         self.set_message(why_empty if curves.is_empty else None)
         if curves.is_empty:
