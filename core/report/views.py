@@ -59,6 +59,7 @@ class Subject:
         return next(found, 0)
 
     def curves(self) -> summaries.CandidateCurves:
+        """Of the chosen token; raises `UserError` where nothing was drafted for it."""
         token = self.chosen(lambda record: record.draft or record.tree)
         record = self.trace.records[token]
         found = node_curves(self.trace, token) if record.tree else summaries.candidate_curves(self.trace, token)
@@ -67,6 +68,7 @@ class Subject:
         return found
 
     def tree(self) -> TreeFigure:
+        """Of the chosen token; raises `UserError` where it comes from no tree."""
         token = self.chosen(lambda record: record.tree)
         found = tree_figure(self.trace, token)
         if found is None:
@@ -74,6 +76,7 @@ class Subject:
         return found
 
     def layers(self) -> counterfactual.Counterfactual:
+        """Of the chosen token; raises `UserError` where it was not audited."""
         token = self.chosen(lambda record: record.audit)
         found = counterfactual.counterfactual(self.trace.records[token])
         if found is None:
@@ -81,12 +84,14 @@ class Subject:
         return found
 
     def ledger(self) -> ledger.Ledger:
+        """Of the run; raises `UserError` where the recording lacks what it takes."""
         if missing := ledger.what_is_missing(self.trace):
             raise UserError(missing)
         return ledger.ledger(self.trace)
 
     @cached_property
     def frontier(self) -> frontier.Frontier:
+        """Of the run; raises `UserError` where it decodes trees or was not audited."""
         if self.trace.started is not None and self.trace.started.settings.tree.on:
             raise UserError("There is no frontier of a run that decodes token trees; choose one without (--tree off).")
         bank, ranking = from_record(self.weights)
@@ -94,7 +99,11 @@ class Subject:
         return frontier.frontier(decider, decider.columns.settings)
 
     def calibration(self) -> tuple[calibration.Calibration, int]:
-        """Of the chosen layer's predictor, or of the one that was asked most often; and that layer."""
+        """Of the chosen layer's predictor, or of the one that was asked most often; and that layer.
+
+        Raises:
+            UserError: no predictor was judged.
+        """
         judged = calibration.judgements(self.trace)
         if not len(judged.tokens) or np.isnan(judged.scores).all():
             raise UserError("No predictor was judged in this run; record a run of SpecEE with --record audit.")

@@ -30,6 +30,8 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
+    """A run begins: everything that decides it apart from the weights."""
+
     run: int
     settings: RunSettings
     model: ModelInfo
@@ -45,15 +47,21 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class PrefillAdvanced:
+    """The prompt's pass has come so far."""
+
     run: int
     done: int
     """Prompt tokens run so far."""
     total: int
+    """Tokens of the prompt."""
     seconds: float
+    """Since the run began, pauses left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftProposed:
+    """The drafter has named the candidates for a token, S."""
+
     run: int
     token: int
     candidate_ids: IntArray
@@ -65,12 +73,14 @@ class DraftProposed:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleChosen:
+    """Which layers have a predictor in the pass that begins, and why."""
+
     run: int
     token: int
     active: BoolArray
     """Shape [L]; the last layer is always False, it needs no predictor."""
     offline: BoolArray
-    """Shape [L]."""
+    """Shape [L]: the layers that the offline level keeps active."""
     counters: IntArray
     """Shape [L], how many ring entries lie within r of the layer (SpecEE §5.3)."""
     ring_layers: IntArray
@@ -238,6 +248,8 @@ class Audited:
 
 @dataclass(frozen=True, slots=True)
 class TokenEmitted:
+    """A token has been decided and belongs to the text."""
+
     run: int
     token: int
     token_id: int
@@ -270,6 +282,8 @@ class KVUpdated:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
+    """The run's last event."""
+
     run: int
     reason: EndReason
     detail: str

@@ -93,6 +93,7 @@ class TokenRecord:
         return self.tree.verified if self.tree else self.verified
 
     def add_layer(self, event: LayerRun) -> None:
+        """Take in what one layer of the token's pass told."""
         self.layers_run = event.layer + 1
         self.scores[event.layer] = event.score
         self.proposed[event.layer] = event.proposed

@@ -186,6 +186,7 @@ class Outcome:
 
     @classmethod
     def blank(cls, settings: int, tokens: int) -> Outcome:
+        """Of so many settings and tokens, to be filled in; arrays are [settings, tokens]."""
         shape = (settings, tokens)
         counts = [np.zeros(shape, np.int64) for _ in range(3)]
         return cls(counts[0], np.zeros(shape, np.bool_), counts[1], counts[2])
