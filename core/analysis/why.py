@@ -74,7 +74,7 @@ class _Story:
         custom = self.settings.policy is Policy.CUSTOM
         return self.settings.policy.needs_parts or (custom and self.record.draft is not None)
 
-    # ---- the whole pass -------------------------------------------------------------------------------------------
+    # The whole pass
 
     def of_pass(self) -> str:
         if self.from_prefill:
@@ -158,7 +158,7 @@ class _Story:
         probability = share(float(draft.candidate_probabilities[at]))
         return f"The drafter had it as candidate {bold(at + 1)} of {bold(len(ids))}, with probability {probability}."
 
-    # ---- one layer ------------------------------------------------------------------------------------------------
+    # One layer
 
     def of_layer(self, layer: int) -> str:
         record, name = self.record, bold(f"Layer {layer + 1}")

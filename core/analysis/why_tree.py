@@ -46,7 +46,7 @@ class _TreeStory:
         if record.emitted:
             self.name += f" {bold_token(record.emitted.token_bytes, record.emitted.special)}"
 
-    # ---- the whole pass -------------------------------------------------------------------------------------------
+    # The whole pass
 
     def of_pass(self) -> str:
         figure = self.figure
@@ -123,7 +123,7 @@ class _TreeStory:
     def _active(self) -> str:
         return schedule_words.active_set(self.record, self.settings)
 
-    # ---- one layer ------------------------------------------------------------------------------------------------
+    # One layer
 
     def of_layer(self, layer: int) -> str:
         figure, name = self.figure, bold(f"Layer {layer + 1}")
@@ -193,7 +193,7 @@ class _TreeStory:
         exits = self.figure.nodes.exits
         return f"{bold(int(((exits > 0) & (exits <= layer + 1)).sum()))} of {counted(len(exits), 'node')} have exited"
 
-    # ---- the walk -------------------------------------------------------------------------------------------------
+    # The walk
 
     def _walked(self, layer: int) -> str:
         event = self.tree.verified.get(layer)

@@ -108,17 +108,11 @@ def _architecture(raw: dict[str, Any], path: Path) -> str:
 def _build(raw: dict[str, Any], architecture: str) -> ModelConfig:
     heads, hidden, depth = int(raw["num_attention_heads"]), int(raw["hidden_size"]), int(raw["num_hidden_layers"])
     kv_heads = int(raw.get("num_key_value_heads") or heads)
-    activation = raw.get("hidden_act", "silu")
-    if activation != "silu":
-        raise ValueError(f"activation {activation!r}")
     if min(heads, hidden, depth, kv_heads) < 1 or heads % kv_heads:
         raise ValueError("sizes that do not fit together")
-    if raw.get("mlp_bias"):
-        raise ValueError("MLP biases, which no supported model has")
     rope = dict(raw.get("rope_parameters") or raw.get("rope_scaling") or DEFAULT_ROPE)
     rope.setdefault("rope_type", rope.pop("type", "default"))
-    if float(rope.get("partial_rotary_factor") or raw.get("partial_rotary_factor") or 1.0) != 1.0:
-        raise ValueError("positions in part of each head, which no supported model has")
+    _refuse_what_no_model_has(raw, rope)
     theta = rope.get("rope_theta") or raw.get("rope_theta") or 10000.0
     rotary = _rotary(raw, architecture, depth)
     return ModelConfig(
@@ -140,6 +134,17 @@ def _build(raw: dict[str, Any], architecture: str) -> ModelConfig:
         windows=_windows(raw, architecture, depth, rotary),
         rotary=rotary,
     )
+
+
+def _refuse_what_no_model_has(raw: dict[str, Any], rope: dict[str, Any]) -> None:
+    """What the decoder does not compute, since no supported model asks for it."""
+    activation = raw.get("hidden_act", "silu")
+    if activation != "silu":
+        raise ValueError(f"activation {activation!r}")
+    if raw.get("mlp_bias"):
+        raise ValueError("MLP biases, which no supported model has")
+    if float(rope.get("partial_rotary_factor") or raw.get("partial_rotary_factor") or 1.0) != 1.0:
+        raise ValueError("positions in part of each head, which no supported model has")
 
 
 def _rotary(raw: dict[str, Any], architecture: str, depth: int) -> tuple[bool, ...]:

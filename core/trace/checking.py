@@ -116,10 +116,7 @@ class RunCheck:
     def _check_token(self, event: TokenEvent) -> None:
         match event:
             case DraftProposed():
-                count = listed("candidate_ids", event.candidate_ids)
-                counted("candidate_bytes", event.candidate_bytes, count)
-                shaped("candidate_probabilities", event.candidate_probabilities, (count,))
-                known_ids("candidate_ids", event.candidate_ids, self._model)
+                self._check_draft(event)
             case ScheduleChosen():
                 self._check_schedule(event)
             case LayerRun():
@@ -134,12 +131,21 @@ class RunCheck:
             case TokenEmitted():
                 self._check_emitted(event)
             case KVUpdated():
-                within("position", event.position, 0, MOST_NUMBER)
-                within("skipped_from", event.skipped_from, 0, self._depth)
-                all_within("recomputed", event.recomputed[:, 0], 0, MOST_NUMBER)
-                all_within("recomputed", event.recomputed[:, 1:], 0, self._depth)
+                self._check_kv(event)
             case _:
                 self._check_tree(event)
+
+    def _check_draft(self, event: DraftProposed) -> None:
+        count = listed("candidate_ids", event.candidate_ids)
+        counted("candidate_bytes", event.candidate_bytes, count)
+        shaped("candidate_probabilities", event.candidate_probabilities, (count,))
+        known_ids("candidate_ids", event.candidate_ids, self._model)
+
+    def _check_kv(self, event: KVUpdated) -> None:
+        within("position", event.position, 0, MOST_NUMBER)
+        within("skipped_from", event.skipped_from, 0, self._depth)
+        all_within("recomputed", event.recomputed[:, 0], 0, MOST_NUMBER)
+        all_within("recomputed", event.recomputed[:, 1:], 0, self._depth)
 
     def _check_schedule(self, event: ScheduleChosen) -> None:
         for name in ("active", "offline", "counters"):

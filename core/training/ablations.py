@@ -17,7 +17,7 @@ from core.choices import Lens
 from core.config import CANDIDATES
 from core.progress import Progress
 from core.trace.events import FloatArray
-from core.training.features import held_out_views, training_views
+from core.training.features import HeldOutViews, LayerViews, held_out_views, training_views
 from core.training.options import Stage
 from core.training.predictor_stage import EXIT, Ground, calibrate, labels_of, layer_table
 from core.training.predictors import HIDDEN, Coaching, Shape, fit_bank
@@ -76,18 +76,24 @@ def ablate(ground: Ground, lens: Lens = Lens.IDENTITY) -> Path:
             message = f"Trying predictors: {name}, epoch {epoch}, loss {loss:.4f}"
             ground.report(Progress(message, done, len(offered), "trials"))
 
-        start = time.process_time()
         coaching = Coaching(ground.options.seed, Timer(0.0, seconds), tell, ground.cancel)
-        bank = fit_bank(train, train.exits, coaching, trial.shape)
-        spent = time.process_time() - start
-        calibrate(bank, tune, labels_of(tune)[EXIT], ground.options.seed)
-        scores: FloatArray = (1 / (1 + np.exp(-bank.logits(test.features())))).astype(np.float32)
-        saved[trial.name] = layer_table(scores, test.exits)["late_half"] | {
-            "parameters": sum(weight[0].numel() for weight in bank.weights.values()),
-            "seconds": round(spent, 1),
-        }
+        saved[trial.name] = _row(trial, coaching, train, tune, test)
         ground.work.save_json(Stage.ABLATIONS, "rows.json", saved)
     return ground.work.save_text(Stage.ABLATIONS, TABLE, table([(one.name, saved[one.name]) for one in offered]))
+
+
+def _row(trial: Trial, coaching: Coaching, train: LayerViews, tune: HeldOutViews, test: HeldOutViews) -> dict[str, Any]:
+    """Train one trial, and what it is worth on the late half of the layers."""
+    start = time.process_time()
+    bank = fit_bank(train, train.exits, coaching, trial.shape)
+    spent = time.process_time() - start
+    calibrate(bank, tune, labels_of(tune)[EXIT], coaching.seed)
+    scores: FloatArray = (1 / (1 + np.exp(-bank.logits(test.features())))).astype(np.float32)
+    late: dict[str, Any] = layer_table(scores, test.exits)["late_half"]
+    return late | {
+        "parameters": sum(weight[0].numel() for weight in bank.weights.values()),
+        "seconds": round(spent, 1),
+    }
 
 
 def table(rows: Sequence[tuple[str, dict[str, Any]]]) -> str:
