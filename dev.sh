@@ -18,11 +18,11 @@ usage() {
 
   setup    libraries, fonts and the virtual environment .venv; nothing more
   run      the window; further arguments go to specee-viewer (./dev.sh run model list)
-  test     lint, the fast tests, some spoiled files, then the tests on the default model
+  test     lint, the fast tests, some spoiled files, a monkey at the window, then the tests on the default model
   check    lint and the fast tests (further arguments go to pytest): no model, no network once set up
   lint     ruff, its formatter, mypy and the import contracts
   soak     every test, the property tests again with twenty other seeds, fifty kills, 12 000 spoiled files, and a
-           monkey that makes 24 000 moves; slow
+           monkey that plays for an hour; slow
 TEXT
 }
 
@@ -161,8 +161,15 @@ fuzz_tests() {
 
 # Each move is drawn from the seed and its number: `python -m tests.monkey.runner SEED COUNT` makes them again.
 monkey_tests() {
-    say "a monkey at the window, ${SPECEE_MONKEY_MOVES:-1000} moves"
+    say "a monkey at the window, ${SPECEE_MONKEY_MOVES:-1000} moves of seed ${SPECEE_MONKEY_SEED:-7}"
     "$bin/pytest" -m monkey tests/monkey
+}
+
+# Two games of half an hour: in one process for each, since a leak only shows after long.
+monkey_games() {
+    for seed in 7 8; do
+        SPECEE_MONKEY_SEED=$seed SPECEE_MONKEY_MOVES=${SPECEE_MONKEY_MOVES:-24000} monkey_tests
+    done
 }
 
 kill_tests() {
@@ -204,6 +211,7 @@ case $command in
         lint
         fast_tests
         fuzz_tests
+        monkey_tests
         model_tests
         ;;
     check)
@@ -221,7 +229,7 @@ case $command in
         property_tests
         kill_tests
         SPECEE_FUZZ_CASES=${SPECEE_FUZZ_CASES:-12000} fuzz_tests
-        SPECEE_MONKEY_MOVES=${SPECEE_MONKEY_MOVES:-24000} monkey_tests
+        monkey_games
         model_tests
         ;;
     help | -h | --help) usage ;;

@@ -37,6 +37,8 @@ from widgets.why_view import WhyView
 PATIENCE = 60.0
 """Seconds of waiting that only a dead window needs."""
 PULSE_MS = 5
+MOST_ERRORS = 4
+"""Dialogs about errors that may be open at once: more of them is a nuisance to close."""
 WAYS_OUT = ("stop", "discard", "reset")
 """Answers that lead back to a window without anything to lose."""
 
@@ -115,10 +117,13 @@ class Cage:
 
     def look(self) -> None:
         """Raises `Fault` where anything is wrong now."""
-        for dialog in self.window.findChildren(ErrorDialog):
-            if dialog.isVisible() and dialog.windowTitle() == "Something went wrong":
+        errors = [dialog for dialog in self.window.findChildren(ErrorDialog) if dialog.isVisible()]
+        for dialog in errors:
+            if dialog.windowTitle() == "Something went wrong":
                 self.faults.note(f"an error dialog: {dialog.details.toPlainText()}")
                 dialog.close()
+        if len(errors) > MOST_ERRORS:
+            self.faults.note(f"{len(errors)} error dialogs at once: {[one.sentence.text() for one in errors]}")
         self.faults.raise_any()
 
     def answer_events(self) -> None:
