@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from core.trace.events import IntArray
-from widgets.breakpoint_table import plain_table
+from widgets.row_list import NUMBER, Index, heading, plain_table
 
-Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 _COLUMNS = (
     ("Token", "Counted from 1"),
@@ -61,7 +60,7 @@ class FoundModel(QAbstractTableModel):
         if not index.isValid() or self._describe is None:
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole and index.column() in _NUMBERS:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            return NUMBER
         if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return None
         token = int(self.tokens[index.row()])
@@ -69,13 +68,7 @@ class FoundModel(QAbstractTableModel):
         return cells[index.column()] if role == Qt.ItemDataRole.DisplayRole else " · ".join(cells)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(_COLUMNS):
-            return None
-        if role == Qt.ItemDataRole.TextAlignmentRole and section in _NUMBERS:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        if role == Qt.ItemDataRole.DisplayRole:
-            return _COLUMNS[section][0]
-        return _COLUMNS[section][1] if role == Qt.ItemDataRole.ToolTipRole else None
+        return heading(_COLUMNS, _NUMBERS, section, orientation, role)
 
 
 class FoundTable(QTableView):

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
-from widgets.breakpoint_table import plain_table
+from widgets.row_list import Index, RowList, RowModel
 
-Index = QModelIndex | QPersistentModelIndex
-_NOWHERE = QModelIndex()
-_COLUMNS = (
-    ("Where", "Run, token and layer, counted from 1"),
-    ("Text", "What the token says; of the run on show only"),
-    ("Note", "What you want to remember (F2 writes)"),
-)
 NOTE = 2
 
 
@@ -33,35 +24,17 @@ class MarkRow:
     """Whether its run is on show."""
 
 
-class MarkModel(QAbstractTableModel):
+class MarkModel(RowModel[MarkRow]):
     """Rows of `MarkRow`."""
 
     noted = Signal(int, str)
     """The user wrote a note in a row."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.rows: tuple[MarkRow, ...] = ()
-
-    def set_rows(self, rows: Sequence[MarkRow]) -> None:
-        """Show these; where there are as many as before, the cursor stays in its row."""
-        rows = tuple(rows)
-        if rows == self.rows:
-            return
-        same = len(rows) == len(self.rows)
-        if not same:
-            self.beginResetModel()
-        self.rows = rows
-        if same:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(_COLUMNS) - 1))
-        else:
-            self.endResetModel()
-
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: Index = _NOWHERE) -> int:
-        return 0 if parent.isValid() else len(_COLUMNS)
+    columns = (
+        ("Where", "Run, token and layer, counted from 1"),
+        ("Text", "What the token says; of the run on show only"),
+        ("Note", "What you want to remember (F2 writes)"),
+    )
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         editable = Qt.ItemFlag.ItemIsEditable if index.column() == NOTE else Qt.ItemFlag.NoItemFlags
@@ -85,15 +58,8 @@ class MarkModel(QAbstractTableModel):
         self.noted.emit(index.row(), str(value))
         return True
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(_COLUMNS):
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return _COLUMNS[section][0]
-        return _COLUMNS[section][1] if role == Qt.ItemDataRole.ToolTipRole else None
 
-
-class MarkTable(QTableView):
+class MarkTable(RowList):
     """Enter or a double click jumps, F2 writes the note, Delete takes the mark away."""
 
     wanted = Signal(int)
@@ -101,14 +67,10 @@ class MarkTable(QTableView):
     removed = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("Bookmarks", "Enter goes there, F2 writes a note, Delete takes the bookmark away.", parent)
         self.rows = MarkModel(self)
         self.setModel(self.rows)
         self.rows.noted.connect(self.noted)
-        self.setAccessibleName("Bookmarks")
-        self.setAccessibleDescription("Enter goes there, F2 writes a note, Delete takes the bookmark away.")
-        plain_table(self)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         header = self.horizontalHeader()
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
@@ -116,18 +78,16 @@ class MarkTable(QTableView):
         header.setStretchLastSection(True)
         self.doubleClicked.connect(lambda index: self.wanted.emit(index.row()))
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        row, key = self.currentIndex().row(), event.key()
-        if row < 0 or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
-            super().keyPressEvent(event)
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+    def take_key(self, row: int, key: int) -> bool:
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.wanted.emit(row)
         elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
             self.removed.emit(row)
         elif key == Qt.Key.Key_F2:
             self.write(row)
         else:
-            super().keyPressEvent(event)
+            return False
+        return True
 
     def write(self, row: int) -> None:
         """Let the user type this row's note, or go on with it."""
@@ -135,8 +95,3 @@ class MarkTable(QTableView):
         if 0 <= row < self.rows.rowCount() and not writing:
             self.setCurrentIndex(self.rows.index(row, NOTE))
             self.edit(self.rows.index(row, NOTE))
-
-    def choose(self, row: int) -> None:
-        """Put the cursor into this row, or the last one where there are fewer."""
-        if self.rows.rowCount():
-            self.setCurrentIndex(self.rows.index(min(row, self.rows.rowCount() - 1), 0))
