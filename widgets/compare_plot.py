@@ -6,22 +6,19 @@ import html
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QLineF, QPointF, QRectF
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QWidget
 
 from core.analysis.compare_rows import Aligned, AlignedRow, Cell
 from core.trace.events import IntArray
 from widgets.compare_table import elided, signed
+from widgets.layer_columns import Border, LayerColumns
 from widgets.palette import Theme
-from widgets.plot_items import PixelItem, Pixels, draw_dots, points, whole_ticks
-from widgets.selection import Selection
-from widgets.theme import SMALL, mixed
-from widgets.token_plot import TokenPlot
+from widgets.plot_items import PixelItem, Pixels, draw_dots, points
+from widgets.theme import mixed
 
 NOTHING = "Choose a run above, and both runs’ exit layers appear here."
-_TOP_ROOM = 20
-"""Pixels above the lines, for the words at the place where the runs part."""
 _MARKED_FROM = 6
 """Pixels a token from which on each has a marker; closer together they would hide the lines."""
 _LONGEST = 60
@@ -104,8 +101,7 @@ class Parting(PixelItem):
     def __init__(self) -> None:
         super().__init__()
         self._at: int | None = None
-        self._ink = QColor()
-        self._font = QFont()
+        self._border = Border("same text", "▶ texts part", (2, 3))
 
     def place(self, token: int | None) -> None:
         """The runs part at this 0-based token; None says they do not."""
@@ -113,36 +109,15 @@ class Parting(PixelItem):
         self.update()
 
     def apply_theme(self, theme: Theme) -> None:
-        self._ink = QColor(theme.muted)
-        self._font.setPointSizeF(QFont().pointSizeF() * SMALL)
+        self._border.apply_theme(theme, theme.muted)
         self.update()
 
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
-        if self._at is None:
-            return
-        area, x = pixels.area, float(np.round(pixels.x(self._at + 0.5)))
-        if not area.left() <= x <= area.right():
-            return
-        pen = QPen(self._ink, 1)
-        pen.setDashPattern([2, 3])
-        painter.setPen(pen)
-        painter.drawLine(QLineF(x + 0.5, area.top(), x + 0.5, area.bottom()))
-        self._label(painter, area, x)
-
-    def _label(self, painter: QPainter, area: QRectF, x: float) -> None:
-        """Which side is which, where there is room."""
-        metrics = QFontMetricsF(self._font)
-        y = area.top() + 2 + metrics.ascent()
-        painter.setFont(self._font)
-        painter.setPen(self._ink)
-        left, right = "same text", "▶ texts part"
-        if x - area.left() > metrics.horizontalAdvance(left) + 12:
-            painter.drawText(QPointF(x - 6 - metrics.horizontalAdvance(left), y), left)
-        if area.right() - x > metrics.horizontalAdvance(right) + 12:
-            painter.drawText(QPointF(x + 7, y), right)
+        if self._at is not None:
+            self._border.draw(painter, pixels, float(np.round(pixels.x(self._at + 0.5))))
 
 
-class ComparePlot(TokenPlot):
+class ComparePlot(LayerColumns):
     """A solid line with round markers is A, a dashed one with squares B."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -174,8 +149,7 @@ class ComparePlot(TokenPlot):
         deepest = max(aligned.depths) if aligned else 1
         if deepest != self._deepest:
             self._deepest = deepest
-            self.y_axis.set_ticks(whole_ticks(24, always=(deepest,)))
-            self.set_y_range(0.0, deepest + 0.5, _TOP_ROOM)
+            self.set_depth(deepest)
         for run, line in enumerate(self.lines):
             line.set_layers(aligned.found.exit_layers[run][: aligned.counts[run]] if aligned else np.zeros(0, np.int64))
         for item in (self.beyond, self.parting):
@@ -191,15 +165,6 @@ class ComparePlot(TokenPlot):
         if token is None or self.aligned is None:
             return None
         return row_html(self.aligned.row(token))
-
-    def pick(self, x: float, y: float) -> Selection | None:
-        token = self.token_at(x)
-        return None if token is None else Selection(token)
-
-    def show_selection(self) -> None:
-        super().show_selection()
-        token = self.selection.token
-        self.frame.place(None if token is None or token >= self.count else token + 1.0)
 
 
 def row_html(row: AlignedRow) -> str:

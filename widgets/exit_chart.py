@@ -12,15 +12,10 @@ from core.analysis.summaries import RUNNING_MEAN, ExitSeries, Outcome
 from core.trace.events import IntArray
 from widgets.exit_items import Bars, MeanLine, OutcomeMarks
 from widgets.highlight import FootMarks
+from widgets.layer_columns import LayerColumns
 from widgets.palette import Theme
-from widgets.plot_items import whole_ticks
-from widgets.selection import Selection
-from widgets.token_plot import TokenPlot
 
 NO_TOKENS = "Each token's exit layer appears here as it is generated."
-
-_MARK_ROOM = 20
-"""Pixels above the bars that the marks and the axis' caption take."""
 
 OUTCOME_TEXTS = {
     Outcome.PREFILL: "from the prompt's pass, always full depth",
@@ -32,7 +27,7 @@ OUTCOME_TEXTS = {
 }
 
 
-class ExitChart(TokenPlot):
+class ExitChart(LayerColumns):
     """Bars of exit layers 1…L in cividis, the running mean, a dashed line at L, and marks above the bars."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -70,7 +65,7 @@ class ExitChart(TokenPlot):
         count = len(series.exit_layers)
         self.set_message(NO_TOKENS if count == 0 else None)
         if series.depth != before.depth or series is _EMPTY:  # an axis that is set anew is painted anew
-            self._set_depth(series.depth)
+            self.set_depth(series.depth)
         for item in (self.bars, self.mean, self.marks):
             item.set_series(series, first)
         self.set_count(count)
@@ -99,20 +94,6 @@ class ExitChart(TokenPlot):
         outcome = Outcome(int(self.series.outcomes[token]))
         told = self._notes(token) if self._notes and outcome is Outcome.WRONG_EXIT else ""
         return f"wrong exit: {html.escape(told)}" if told else OUTCOME_TEXTS[outcome]
-
-    def pick(self, x: float, y: float) -> Selection | None:
-        token = self.token_at(x)
-        return None if token is None else Selection(token)
-
-    def show_selection(self) -> None:
-        super().show_selection()
-        token = self.selection.token
-        # The frame's cell is a map's matter; here the whole column is the token.
-        self.frame.place(None if token is None or token >= self.count else token + 1.0)
-
-    def _set_depth(self, depth: int) -> None:
-        self.y_axis.set_ticks(whole_ticks(24, always=(depth,)))
-        self.set_y_range(0.0, max(depth, 1) + 0.5, _MARK_ROOM)
 
 
 def summary(series: ExitSeries) -> str:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen, QPixmap, QPolygonF
+from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap, QPolygonF
 from PySide6.QtWidgets import QWidget
 
 from core.analysis.summaries import ExitSeries
 from core.analysis.what_if_changes import Comparison
 from core.trace.events import IntArray
 from widgets.exit_items import Bars
+from widgets.layer_columns import Border, LayerColumns
 from widgets.palette import Theme
-from widgets.plot_items import PixelItem, Pixels, points, whole_ticks
-from widgets.selection import Selection
-from widgets.theme import SMALL
-from widgets.token_plot import TokenPlot
+from widgets.plot_items import PixelItem, Pixels, points
 
 NOTHING = "What the settings above would change appears here."
-_TOP_ROOM = 20
 _TILE = 6
 """Pixels between two lines of the hatching."""
 
@@ -31,8 +28,7 @@ class Hatch(PixelItem):
         self._from = 0
         self._count = 0
         self._brush = QBrush()
-        self._line, self._ink = QColor(), QColor()
-        self._font = QFont()
+        self._border = Border("exact", "estimate", (3, 3))
 
     def place(self, estimate_from: int, count: int) -> None:
         """The estimate begins with this 0-based token of so many."""
@@ -40,8 +36,7 @@ class Hatch(PixelItem):
         self.update()
 
     def apply_theme(self, theme: Theme) -> None:
-        self._line, self._ink = QColor(theme.accent), QColor(theme.muted)
-        self._font.setPointSizeF(QFont().pointSizeF() * SMALL)
+        self._border.apply_theme(theme, theme.accent)
         tile = QPixmap(_TILE, _TILE)
         tile.fill(Qt.GlobalColor.transparent)
         painter = QPainter(tile)
@@ -59,24 +54,7 @@ class Hatch(PixelItem):
         x = float(np.round(pixels.x(self._from + 0.5)))
         rest = QRectF(x, pixels.area.top(), max(pixels.area.right() - x, 0), pixels.area.height())
         painter.fillRect(rest.intersected(pixels.area), self._brush)
-        if not pixels.area.left() <= x <= pixels.area.right():
-            return
-        pen = QPen(self._line, 1)
-        pen.setDashPattern([3, 3])
-        painter.setPen(pen)
-        painter.drawLine(QLineF(x + 0.5, pixels.area.top(), x + 0.5, pixels.area.bottom()))
-        self._label(painter, pixels, x)
-
-    def _label(self, painter: QPainter, pixels: Pixels, x: float) -> None:
-        """Which side is which, where there is room."""
-        metrics, painter_y = QFontMetricsF(self._font), pixels.area.top() + 2
-        painter.setFont(self._font)
-        painter.setPen(self._ink)
-        left, right = "exact", "estimate"
-        if x - pixels.area.left() > metrics.horizontalAdvance(left) + 12:
-            painter.drawText(QPointF(x - 6 - metrics.horizontalAdvance(left), painter_y + metrics.ascent()), left)
-        if pixels.area.right() - x > metrics.horizontalAdvance(right) + 12:
-            painter.drawText(QPointF(x + 7, painter_y + metrics.ascent()), right)
+        self._border.draw(painter, pixels, x)
 
 
 class Recorded(PixelItem):
@@ -120,7 +98,7 @@ class Recorded(PixelItem):
         painter.drawPolyline(QPolygonF(points(pixels.x(tokens + 1), y)))
 
 
-class WhatIfPlot(TokenPlot):
+class WhatIfPlot(LayerColumns):
     """Bars where each token would leave, strokes where it did."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -145,8 +123,7 @@ class WhatIfPlot(TokenPlot):
         asked = compared.asked if compared else np.zeros(0, np.int64)
         depth = compared.depth if compared else 1
         if other_depth:
-            self.y_axis.set_ticks(whole_ticks(24, always=(depth,)))
-            self.set_y_range(0.0, depth + 0.5, _TOP_ROOM)
+            self.set_depth(depth)
         blank = np.zeros(len(asked))
         self.bars.set_series(ExitSeries(asked, blank.astype(np.uint8), blank.astype(np.float32), depth), 0)
         self.recorded.set_layers(compared.recorded if compared else asked)
@@ -169,15 +146,6 @@ class WhatIfPlot(TokenPlot):
         )
         sure = "exact" if token < compared.estimate_from else "estimate"
         return f"<b>token {token + 1}</b> · {sure}<br>{moved}"
-
-    def pick(self, x: float, y: float) -> Selection | None:
-        token = self.token_at(x)
-        return None if token is None else Selection(token)
-
-    def show_selection(self) -> None:
-        super().show_selection()
-        token = self.selection.token
-        self.frame.place(None if token is None or token >= self.count else token + 1.0)
 
 
 def summary(compared: Comparison) -> str:
