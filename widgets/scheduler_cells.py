@@ -13,8 +13,9 @@ from widgets.plot_items import Pixels
 from widgets.theme import mixed
 
 # As bytes: with the enum itself NumPy would widen every array to eight bytes a cell.
-_WATCHED = np.uint8(CellState.OFFLINE | CellState.ONLINE)
-_EVALUATED = np.uint8(CellState.EVALUATED)
+WATCHED = np.uint8(CellState.OFFLINE | CellState.ONLINE)
+EVALUATED, REFUSED = np.uint8(CellState.EVALUATED), np.uint8(CellState.REFUSED)
+EXITED, WRONG = np.uint8(CellState.EXITED), np.uint8(CellState.WRONG)
 
 
 class Cells(PixelImage):
@@ -61,8 +62,8 @@ _KINDS = 9
 
 def cell_kinds(states: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Which tint each cell takes. Shape [n, L]."""
-    evaluated = (states & _EVALUATED) > 0
-    watched = states & _WATCHED
+    evaluated = (states & EVALUATED) > 0
+    watched = states & WATCHED
     kinds = np.where(evaluated, watched + np.uint8(4), watched)
     return np.where(evaluated & (watched == 0), 8, kinds).astype(np.uint8)
 

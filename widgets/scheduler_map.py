@@ -14,7 +14,7 @@ from core.analysis.summaries import CellState, SchedulerMap
 from core.trace.growing import Growing
 from widgets.palette import Theme
 from widgets.plot_items import whole_ticks
-from widgets.scheduler_cells import Cells, offline_colour, online_colour
+from widgets.scheduler_cells import EVALUATED, EXITED, REFUSED, WATCHED, WRONG, Cells, offline_colour, online_colour
 from widgets.scheduler_marks import CellMarks
 from widgets.selection import Selection
 from widgets.token_plot import TokenPlot
@@ -25,10 +25,6 @@ Sources = Callable[[int, int], str]
 """(token, layer), both 0-based, to a plain sentence that names the past exits that made the layer active."""
 
 _TOP_ROOM = 18
-# As bytes: with the enum itself NumPy would widen every array to eight bytes a cell.
-_WATCHED = np.uint8(CellState.OFFLINE | CellState.ONLINE)
-_EVALUATED, _REFUSED = np.uint8(CellState.EVALUATED), np.uint8(CellState.REFUSED)
-_EXITED, _WRONG = np.uint8(CellState.EXITED), np.uint8(CellState.WRONG)
 _UP_DOWN = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}
 
 
@@ -151,7 +147,7 @@ class SchedulerMapView(TokenPlot):
 
     def _layers_run(self, token: int) -> int:
         """Layers run as far as the states tell: up to the exit, or in flight to the last evaluation."""
-        seen = np.flatnonzero(self._states[token] & (_EXITED | _EVALUATED))
+        seen = np.flatnonzero(self._states[token] & (EXITED | EVALUATED))
         return int(seen[-1]) + 1 if len(seen) else 0
 
 
@@ -182,9 +178,9 @@ _TALLIES = 5
 def tallies(states: NDArray[np.uint8]) -> NDArray[np.int64]:
     """For each token: the lowest layer that was watched or evaluated (L where none was), how many layers were watched
     and evaluated, how many exits were refused, and whether it was a wrong exit. Shape [n, L] to [n, 5]."""
-    seen = (states & (_WATCHED | _EVALUATED)) > 0
+    seen = (states & (WATCHED | EVALUATED)) > 0
     lowest = np.where(seen.any(1), seen.argmax(1), states.shape[1])
-    counts = [((states & flag) > 0).sum(1) for flag in (_WATCHED, _EVALUATED, _REFUSED, _WRONG)]
+    counts = [((states & flag) > 0).sum(1) for flag in (WATCHED, EVALUATED, REFUSED, WRONG)]
     return np.column_stack([lowest, *counts]).astype(np.int64)
 
 

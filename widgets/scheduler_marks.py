@@ -7,13 +7,9 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from core.analysis.summaries import CellState
 from widgets.palette import Theme
 from widgets.plot_items import PixelItem, Pixels, draw_crosses, draw_dots, draw_triangles, points
-
-# As bytes: with the enum itself NumPy would widen every array to eight bytes a cell.
-_EVALUATED, _REFUSED = np.uint8(CellState.EVALUATED), np.uint8(CellState.REFUSED)
-_EXITED, _WRONG = np.uint8(CellState.EXITED), np.uint8(CellState.WRONG)
+from widgets.scheduler_cells import EVALUATED, EXITED, REFUSED, WRONG
 
 
 class CellMarks(PixelItem):
@@ -50,18 +46,18 @@ class CellMarks(PixelItem):
         size = float(np.clip(min(pixels.x_scale, -pixels.y_scale) * 0.9, 2, 7))
         self._draw_dots(painter, pixels, size, colours)
         exposed = pixels.tokens(len(self._states), self.exposed)
-        refused = _places(self._states, exposed, _REFUSED, pixels)
+        refused = _places(self._states, exposed, REFUSED, pixels)
         draw_triangles(painter, points(*refused), size + (1 if crowded else 3), colours["refused"], colours["halo"])
-        wrong = _places(self._states, exposed, _WRONG, pixels)
+        wrong = _places(self._states, exposed, WRONG, pixels)
         draw_crosses(painter, points(*wrong), size + (0 if crowded else 1), colours["wrong"], colours["halo"])
         self._draw_in_flight(painter, pixels)
 
     def _draw_dots(self, painter: QPainter, pixels: Pixels, size: float, colours: dict[str, QColor]) -> None:
         first, last = pixels.tokens(len(self._states))
         shown = self._states[first:last]
-        tokens, layers = np.nonzero(shown & _EXITED)
+        tokens, layers = np.nonzero(shown & EXITED)
         full = layers == shown.shape[1] - 1
-        right = ~full & ((shown[tokens, layers] & _WRONG) == 0)
+        right = ~full & ((shown[tokens, layers] & WRONG) == 0)
         tokens += first
         exposed = pixels.tokens(len(self._states), self.exposed)
         for kind, side, name in ((full, max(size - 2, 2), "full"), (right, size, "exit")):
@@ -71,9 +67,9 @@ class CellMarks(PixelItem):
 
     def _draw_in_flight(self, painter: QPainter, pixels: Pixels) -> None:
         """A dotted line up the column of the token that has not left yet, from its last evaluated layer on."""
-        if (self._states[-1] & _EXITED).any():
+        if (self._states[-1] & EXITED).any():
             return
-        reached = np.flatnonzero(self._states[-1] & _EVALUATED)
+        reached = np.flatnonzero(self._states[-1] & EVALUATED)
         x = float(np.floor(pixels.x(len(self._states)))) + 0.5
         y = float(pixels.y(reached[-1] + 1.5 if len(reached) else 0.5))
         painter.setPen(QPen(self._colours["exit"], 1, Qt.PenStyle.DotLine))
