@@ -19,6 +19,7 @@ from core.errors import UserError
 from core.progress import Progress, Report, check
 
 if TYPE_CHECKING:
+    from core.engine import Engine
     from core.exits.parts import TrainedParts
     from core.model.loading import LoadedModel
     from core.trace.events import Event, FloatArray, IntArray, ModelInfo
@@ -155,8 +156,7 @@ def _folder(request: ModelRequest, report: Report, cancel: threading.Event) -> P
 
 
 def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading.Event) -> LoadedEngine:
-    from core.analysis.recorded_parts import to_record
-    from core.engine import Engine, RunRequest
+    from core.engine import Engine
     from core.model.loading import load_model
 
     model = load_model(
@@ -171,9 +171,15 @@ def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading
     check(cancel)
     report(Progress("Loading the trained parts"))
     parts, problem = _parts(model, request)
-    engine = Engine(model, parts)
+    return ready_to_run(Engine(model, parts), _summary(request, model, parts, problem))
 
-    def run_prompt(
+
+def ready_to_run(engine: Engine, summary: LoadedSummary) -> LoadedEngine:
+    """The engine behind the few words that the window has with it."""
+    from core.analysis.recorded_parts import to_record
+    from core.engine import RunRequest
+
+    def run(
         prompt: str,
         settings: RunSettings,
         run: int,
@@ -183,12 +189,13 @@ def _load(folder: Path, request: ModelRequest, report: Report, cancel: threading
     ) -> Iterator[Event]:
         return engine.run(RunRequest(prompt, settings, run, fork), stop, clock)
 
-    def weights_of(settings: RunSettings) -> Mapping[str, FloatArray] | None:
+    def weights(settings: RunSettings) -> Mapping[str, FloatArray] | None:
+        parts = engine.parts
         if parts is None or not settings.policy.needs_parts:
             return None
         return to_record(parts.predictors_for(settings.lens), parts.offline_ranking)
 
-    return LoadedEngine(_summary(request, model, parts, problem), run_prompt, weights_of)
+    return LoadedEngine(summary, run, weights)
 
 
 def _parts(model: LoadedModel, request: ModelRequest) -> tuple[TrainedParts | None, str]:

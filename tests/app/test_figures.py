@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -32,6 +34,19 @@ def agree(figures: Figures, trace: Trace) -> None:
     assert kept.depth == whole.depth
 
 
+def grown(events: Sequence[Event], cuts: Iterable[int]) -> tuple[Trace, Figures]:
+    """A trace that takes these events in pieces, cut at these places, and figures that were right after each."""
+    trace, figures, at = Trace(), Figures(), 0
+    for cut in (*sorted(cuts), len(events)):
+        first = trace.emitted_count
+        for event in events[at : max(at, cut)]:
+            trace.append(event)
+        at = max(at, cut)
+        figures.update(trace, first)
+        agree(figures, trace)
+    return trace, figures
+
+
 @given(
     cuts=st.lists(st.integers(0, 400), max_size=6),
     policy=st.sampled_from([Policy.DENSE, Policy.SPECEE_T1T2]),
@@ -41,14 +56,7 @@ def test_that_figures_kept_up_from_the_tail_are_those_of_the_whole_trace(
     cuts: list[int], policy: Policy, audit: bool
 ) -> None:
     events = fake_run_events(20, settings=RunSettings(policy=policy), audit=audit)
-    trace, figures, at = Trace(), Figures(), 0
-    for cut in (*sorted(cuts), len(events)):
-        first = trace.emitted_count
-        for event in events[at : max(at, cut)]:
-            trace.append(event)
-        at = max(at, cut)
-        figures.update(trace, first)
-        agree(figures, trace)
+    trace, figures = grown(events, cuts)
     if policy is Policy.SPECEE_T1T2:
         assert figures.active_layers_mean == pytest.approx(summaries.active_layers_mean(trace))
     else:
@@ -60,14 +68,7 @@ def test_that_figures_kept_up_from_the_tail_are_those_of_the_whole_trace(
 def test_that_the_acceptance_length_kept_up_from_the_tail_is_that_of_the_whole_trace(cuts: list[int]) -> None:
     plans = (TreePlan(), TreePlan(accepted=(), bonus=" it", exit_layer=30), TreePlan(accepted=(2,), bonus=" sea"))
     events = tree_trace(*plans).events
-    trace, figures, at = Trace(), Figures(), 0
-    for cut in (*sorted(cuts), len(events)):
-        first = trace.emitted_count
-        for event in events[at : max(at, cut)]:
-            trace.append(event)
-        at = max(at, cut)
-        figures.update(trace, first)
-        agree(figures, trace)
+    _, figures = grown(events, cuts)
     assert figures.acceptance_length == pytest.approx((4 + 1 + 2) / 3)
 
 
