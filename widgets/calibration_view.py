@@ -76,7 +76,7 @@ class CalibrationView(QWidget):
         for plot in (self.reliability, *self.curves):
             plot.apply_theme(theme)
 
-    # ---- making ---------------------------------------------------------------------------------------------------
+    # Making
 
     def _make(self) -> None:
         self.tabs = QTabBar()
@@ -125,7 +125,7 @@ class CalibrationView(QWidget):
         column.addLayout(self._pages, 1)
         column.addLayout(_row(self.steps, None, self.before, self.after))
 
-    # ---- what is shown --------------------------------------------------------------------------------------------
+    # What is shown
 
     @Slot()
     def _show(self) -> None:
@@ -153,7 +153,7 @@ class CalibrationView(QWidget):
             self.before.setEnabled(self._at > 0)
             self.after.setEnabled(self._at < len(self._tokens) - 1)
 
-    # ---- what the user asks for -----------------------------------------------------------------------------------
+    # What the user asks for
 
     @Slot(int)
     def choose(self, at: int) -> None:
