@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core.config import is_text
 from core.errors import UserError
 from core.model.chat import ChatTemplate
+from core.model.tokenizer_file import read_backend, stages
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
@@ -31,7 +32,7 @@ class Tokenizer:
         """Ids that end a text; there can be several, or none."""
         self._added = {id_: token.content for id_, token in backend.get_added_tokens_decoder().items()}
         self._special = {id_ for id_, token in backend.get_added_tokens_decoder().items() if token.special}
-        self._byte_level = _is_byte_level(json.loads(backend.to_str()))
+        self._byte_level = _is_byte_level(stages(backend))
 
     @property
     def has_chat_template(self) -> bool:
@@ -102,13 +103,11 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 
 
 def _load_backend(folder: Path) -> Backend:
-    from tokenizers import Tokenizer as Backend
-
     path = folder / "tokenizer.json"
     if not path.is_file():
         return _convert_backend(folder)
     try:
-        return Backend.from_file(str(path))
+        return read_backend(path)
     except Exception as error:  # the library raises bare Exception for every kind of damage
         raise UserError(f"{path} is not a readable tokenizer ({error}); download the model again.") from error
 
@@ -193,8 +192,7 @@ def _is_byte_level(part: Any) -> bool:
         return False
     if part.get("type") == "ByteLevel":
         return True
-    stages = ("pre_tokenizer", "decoder", "pretokenizers", "decoders")
-    return any(_is_byte_level(part.get(stage)) for stage in stages)
+    return any(_is_byte_level(part.get(parts)) for parts in ("pretokenizers", "decoders"))
 
 
 def _byte_alphabet() -> dict[str, int]:
