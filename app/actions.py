@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtWidgets import QToolButton
 
 from app.icons import icon
 from widgets.palette import Theme
 from widgets.theme import mixed
+
+ICONS_AT_ONCE = 4
+"""Icons painted in one turn of the window, some milliseconds of work."""
+ICONS_MS = 20
+"""Between two such turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +261,12 @@ class Actions(QObject):
         self._tips: dict[str, str] = {}
         self._first: dict[str, tuple[str, ...]] = {}
         self._groups: dict[str, QActionGroup] = {}
+        self._colours = ("", "")
+        """Of icons that can be used, and of those that cannot."""
+        self._stale: list[str] = []
+        """Actions whose icons are yet to be painted in these colours."""
+        self._turns = QTimer(self, interval=ICONS_MS)
+        self._turns.timeout.connect(self._paint_some)
         for spec in ALL:
             self._add(spec)
 
@@ -287,10 +299,29 @@ class Actions(QObject):
         describe(self._made[name], keys, self._tips[name])
 
     def apply_theme(self, theme: Theme) -> None:
-        """Repaint every icon; the Run button's own icon is on the accent colour and is painted by the toolbar."""
-        faint = mixed(theme.muted, theme.surface, 0.35)
-        for name, action in self._made.items():
-            action.setIcon(icon(self._icons[name], theme.text, faint))
+        """Repaint every icon: those of buttons now, the menus' little by little, else the window would come later.
+
+        The Run button's own icon is on the accent colour and is painted by the toolbar.
+        """
+        self._colours = theme.text, mixed(theme.muted, theme.surface, 0.35)
+        self._stale = list(self._made)
+        self._paint([name for name in self._stale if _is_on_a_button(self._made[name])])
+        self._turns.start()
+
+    def paint_icons(self) -> None:
+        """Paint now those icons that are still to be painted."""
+        self._paint(list(self._stale))
+
+    @Slot()
+    def _paint_some(self) -> None:
+        self._paint(self._stale[:ICONS_AT_ONCE])
+
+    def _paint(self, names: list[str]) -> None:
+        for name in names:
+            self._made[name].setIcon(icon(self._icons[name], *self._colours))
+        self._stale = [name for name in self._stale if name not in names]
+        if not self._stale:
+            self._turns.stop()
 
     def _add(self, spec: Spec) -> None:
         action = QAction(spec.text, self)
@@ -304,6 +335,10 @@ class Actions(QObject):
         self._icons[name], self._tips[name], self._first[name] = icon_name, tip, keys
         self._made[name] = action
         describe(action, keys, tip)
+
+
+def _is_on_a_button(action: QAction) -> bool:
+    return any(isinstance(one, QToolButton) for one in action.associatedObjects())
 
 
 def explain(action: QAction, enabled: bool, reason: str) -> None:

@@ -54,11 +54,9 @@ def make_application() -> QApplication:
     from PySide6.QtWidgets import QApplication
 
     from app.icons import app_icon
-    from core.version import version
 
     QCoreApplication.setOrganizationName(NAME)
     QCoreApplication.setApplicationName(NAME)
-    QCoreApplication.setApplicationVersion(version())
     QGuiApplication.setDesktopFileName(NAME)  # must equal the .desktop file's name for the desktop to find the icon
     application = QApplication(sys.argv[:1])
     application.setWindowIcon(app_icon())

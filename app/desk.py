@@ -52,7 +52,8 @@ class Desk(QObject):
 
     @property
     def commands(self) -> list[Command]:
-        """Everything that the menus offer now."""
+        """Everything that the menus offer now, with its icons."""
+        self._window.commands.paint_icons()
         return commands_of(self._window.menuBar())
 
     @Slot()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.actions import ALL, THEMES, Actions
@@ -13,10 +14,12 @@ from app.main_window import PLACES
 from resources.paths import ICONS, icon_file
 from tests.app.window_stage import WindowStage
 from widgets.palette import DARK, LIGHT, Theme
+from widgets.theme import mixed
 
 
 def test_that_every_action_has_words_an_icon_a_key_a_tooltip_with_the_key_and_a_status_tip(qtbot: QtBot) -> None:
     stage = WindowStage(qtbot)
+    stage.window.commands.paint_icons()
     actions = list(stage.window.commands)
     assert len(actions) == len(ALL) + len(PLACES)
     for action in actions:
@@ -27,6 +30,27 @@ def test_that_every_action_has_words_an_icon_a_key_a_tooltip_with_the_key_and_a_
         assert f"({key})" in action.toolTip(), action.text()
         assert action.statusTip().endswith("."), action.text()
     stage.window.close()
+
+
+def test_that_a_window_waits_for_no_icon_that_only_menus_show(qtbot: QtBot) -> None:
+    holder, button = QObject(), QToolButton()
+    qtbot.addWidget(button)
+    actions = Actions(holder)
+    button.setDefaultAction(actions["stop"])
+    actions.apply_theme(DARK)
+    assert [action.objectName() for action in actions if not action.icon().isNull()] == ["stop"]
+    qtbot.waitUntil(lambda: not any(action.icon().isNull() for action in actions))
+
+
+def test_that_no_icon_keeps_the_colours_of_the_theme_before(qtbot: QtBot) -> None:
+    holder = QObject()
+    actions = Actions(holder)
+    for theme in (DARK, LIGHT):
+        actions.apply_theme(theme)
+    actions.paint_icons()
+    names, faint = {spec.name: spec.icon for spec in ALL}, mixed(LIGHT.muted, LIGHT.surface, 0.35)
+    for action in actions:
+        assert action.icon().cacheKey() == icon(names[action.objectName()], LIGHT.text, faint).cacheKey()
 
 
 def test_that_no_two_actions_share_a_key(qtbot: QtBot) -> None:
