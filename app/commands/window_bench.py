@@ -103,14 +103,19 @@ def measure(wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def _environment() -> dict[str, str]:
-    """This process's environment, drawing off screen where there is no screen."""
+    """This process's environment, drawing off screen where there is no screen.
+
+    Compiled modules are kept, as on a desktop: where they are not, each launch compiles all of ours again.
+    """
     from app.screen import require_screen
 
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    kept |= {"PYTHONIOENCODING": "utf-8"}
     try:
         require_screen(os.environ, sys.platform)
     except UserError:
-        return {**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONIOENCODING": "utf-8"}
-    return {**os.environ, "PYTHONIOENCODING": "utf-8"}
+        return kept | {"QT_QPA_PLATFORM": "offscreen"}
+    return kept
 
 
 def table(measured: dict[str, Any]) -> str:
