@@ -159,14 +159,17 @@ class Views(QObject):
             self._show_legends()
 
     def set_empty(self, sentences: dict[str, str] | None) -> None:
-        """Show a sentence in place of each view; None shows the views, each in its turn: all of them fill a frame."""
+        """Show a sentence in place of each view; None shows the views.
+
+        Where there is a run each panel changes in its turn: all of them fill a frame, and a token may come first.
+        """
         for key, panel in self.panels.items():
             sentence = sentences[key] if sentences else self._nothing_to_show(key)
-            if sentence is not None:
-                self._throttle.cancel((key, "page"))
-                panel.set_empty(sentence)
-            elif panel.is_empty:
-                self._throttle.request((key, "page"), partial(panel.set_empty, None))
+            if panel.is_empty is (sentence is None) and (sentence is None or self._trace is not None):
+                self._throttle.request((key, "page"), partial(panel.set_empty, sentence))
+                continue
+            self._throttle.cancel((key, "page"))
+            panel.set_empty(sentence)
 
     def apply_theme(self, theme: Theme) -> None:
         """Repaint legends, and views: what is in sight one a frame, the rest when it is seen."""

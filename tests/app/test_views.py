@@ -95,3 +95,26 @@ def test_that_only_a_selection_of_the_users_is_marked_before_the_views_own_turn(
     views.flush()
     assert len(marked) >= 4
     assert set(marked) == {Selection(5)}
+
+
+def test_that_panels_of_a_run_turn_to_sentences_one_a_frame_and_not_at_all_where_a_token_comes_first(
+    views: Views,
+) -> None:
+    show(views, audit=False)
+    views.set_empty(None)
+    views.flush()
+    sentences = dict.fromkeys(views.panels, "Reading the prompt…")
+
+    def empty() -> int:
+        return sum(panel.is_empty for panel in views.panels.values())
+
+    views.set_empty(sentences)
+    assert empty() == 0
+    views._throttle.tick()
+    assert empty() == 1
+    views.set_empty(None)
+    views.flush()
+    assert empty() == 0
+    views.set_empty(sentences)
+    views.flush()
+    assert empty() == len(views.panels)
