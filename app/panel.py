@@ -153,7 +153,8 @@ class Panel(QDockWidget):
     def set_empty(self, sentence: str | None) -> None:
         """Show this sentence in place of the view; None shows the view, which must be there."""
         if sentence is not None:
-            self.empty.show_text(sentence)
+            if sentence != self.empty.accessibleName():  # it is told again with every piece of a prompt that is read
+                self.empty.show_text(sentence)
             self._stack.setCurrentWidget(self.empty)
         else:
             assert self.view is not None, "a panel without a view has nothing to show"
