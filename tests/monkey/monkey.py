@@ -24,7 +24,7 @@ HOME_EVERY = 250
 """Moves between two returns to a known state."""
 SILENCE = 120
 """Seconds without an answer after which the process ends, with the stack of every thread."""
-NESTED = 3.0
+NESTED = 1.0
 """Seconds after which a loop inside a move, such as that of something that is dragged, is called off."""
 LONGEST = 5.0
 """Seconds of the GUI thread's own time that one move may take."""
@@ -46,7 +46,7 @@ class Monkey:
         self.slowest: list[tuple[float, str]] = []
         self._began: float | None = None
         """When the move that is being made began."""
-        self._rescue = QTimer(cage.application, interval=round(NESTED * 1000))
+        self._rescue = QTimer(cage.application, interval=round(NESTED * 250))
         self._rescue.timeout.connect(self._call_off)
         self._rescue.start()
 
