@@ -74,6 +74,7 @@ class PlotView(QWidget):
         self.view.setMouseEnabled(x=False, y=False)
         self.view.setDefaultPadding(0)
         self.view.sigResized.connect(self._fit)
+        self.view.sigRangeChanged.connect(self._turn_to_range)
         scene = self.canvas.scene()
         scene.sigMouseMoved.connect(self._on_hover)
         scene.sigMouseClicked.connect(self._on_click)
@@ -212,6 +213,10 @@ class PlotView(QWidget):
         """Renew the readout after the data below the pointer changed."""
         if self._hover_at is not None:
             self._on_hover(self._hover_at)
+
+    def _turn_to_range(self, *_: object) -> None:
+        """At once: left to the first painting, as pyqtgraph does, it would have all painted a second time."""
+        self.view.updateMatrix()
 
     def _fit(self) -> None:
         low, high = self._y_bounds

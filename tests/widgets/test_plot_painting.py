@@ -86,6 +86,7 @@ class Watch(QObject):
     def __init__(self, view: PlotView) -> None:
         super().__init__(view)
         self.parts: list[QRect] = []
+        self.paintings = 0
         view.canvas.viewport().installEventFilter(self)
         for token in (4, 5):  # Qt paints everything once more with the first change of a scene
             self.take()
@@ -95,6 +96,7 @@ class Watch(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QPaintEvent):
             self.parts.extend(event.region())
+            self.paintings += 1
         return False
 
     def take(self) -> list[QRect]:
@@ -137,3 +139,27 @@ def test_that_a_new_token_has_no_axis_painted_again(chart: ExitChart, monkeypatc
     chart.set_series(many_exits(40), 13)  # more than there was room for
     watch.take()
     assert "bottom" in painted
+
+
+@pytest.mark.parametrize("kind", [ExitChart, SchedulerMapView])
+def test_that_a_plot_that_needs_more_room_is_painted_once(
+    qtbot: QtBot, kind: type[ExitChart | SchedulerMapView]
+) -> None:
+    view = kind()
+    shown(qtbot, view)
+    with qtbot.waitExposed(view):
+        view.show()
+    grow(view, 12)
+    watch = Watch(view)
+    before, watch.paintings = view.view.viewRange()[0], 0
+    grow(view, 40)
+    watch.take()
+    assert view.view.viewRange()[0] != before
+    assert watch.paintings == 1
+
+
+def grow(view: ExitChart | SchedulerMapView, count: int) -> None:
+    if isinstance(view, ExitChart):
+        view.set_series(many_exits(count))
+    else:
+        view.set_map(all_kinds(count))
