@@ -24,7 +24,6 @@ class WhyView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._html = ""
-        self._theme = DARK
         self._text = QTextEdit()
         self._text.setReadOnly(True)
         self._text.setProperty("role", "plain")
@@ -41,7 +40,7 @@ class WhyView(QWidget):
         self._arrange()
         self.setAccessibleName("Why")
         self.setFocusProxy(self._text)
-        self.clear()
+        self.apply_theme(DARK)
 
     def set_text(self, html: str) -> None:
         """Show this paragraph; "" shows what to do to get one."""
@@ -51,7 +50,9 @@ class WhyView(QWidget):
         self._show()
 
     def apply_theme(self, theme: Theme) -> None:
-        self._theme = theme
+        # Plain words step back a little, so that the bold numbers can be found at a glance.
+        words = mixed(theme.text, theme.muted, 0.45)
+        self._text.document().setDefaultStyleSheet(f"p {{ color: {words}; }} b {{ color: {theme.text}; }}")
         self._show()
 
     def clear(self) -> None:
@@ -75,9 +76,6 @@ class WhyView(QWidget):
         return QSize(160, self.fontMetrics().lineSpacing() * 2)
 
     def _show(self) -> None:
-        # Plain words step back a little, so that the bold numbers can be found at a glance.
-        words = mixed(self._theme.text, self._theme.muted, 0.45)
-        self._text.document().setDefaultStyleSheet(f"p {{ color: {words}; }} b {{ color: {self._theme.text}; }}")
         self._text.setHtml(f'<p style="line-height: 140%; margin: 0">{self._html}</p>' if self._html else "")
         self._text.setAccessibleDescription(self.text())
         self.copy_action.setEnabled(bool(self._html))
