@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent, QTextDocument
+from PySide6.QtGui import QFontMetricsF, QResizeEvent, QTextDocument
 from PySide6.QtWidgets import QWidget
 
 from widgets.quiet_label import QuietLabel
@@ -27,7 +27,7 @@ class ShortLine(QuietLabel):
         super().__init__(parent, placed=True)
         self._text = ""
         self._widths: dict[str, float] = {}
-        """Of each part, in pixels; legends say the same for long."""
+        """Of each part with markup, in pixels; legends say the same for long."""
         self.label.setTextFormat(Qt.TextFormat.RichText)
         self.label.restyled.connect(self._measure_anew)
 
@@ -66,6 +66,8 @@ class ShortLine(QuietLabel):
         return sum(self._width_of(part) for part in parts)
 
     def _width_of(self, part: str) -> float:
+        if not _MARKUP.search(part) and not _BETWEEN.fullmatch(part) and part != _REST:
+            return QFontMetricsF(self.label.font()).horizontalAdvance(part)  # words change with every token
         if part not in self._widths:
             document = QTextDocument()
             document.setDocumentMargin(0)
