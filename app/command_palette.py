@@ -37,6 +37,8 @@ from widgets.theme import RADIUS, SMALL, mixed
 
 Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
+LONGEST_TOLD = 60
+"""Characters of a question without an answer that are repeated."""
 SIZE = QSize(620, 420)
 TOP = 64
 """Pixels below the window's upper edge."""
@@ -219,7 +221,9 @@ class CommandPalette(QDialog):
         if self.rows.rowCount():
             self.list.setCurrentIndex(self.rows.index(0, 0))
         else:
-            self.note.show_remark(f"No action answers to “{query.strip()}”.")
+            asked = query.strip()
+            shown = asked if len(asked) <= LONGEST_TOLD else f"{asked[:LONGEST_TOLD]}…"
+            self.note.show_remark(f"No action answers to “{shown}”.")
 
     def _move(self, by: int) -> None:
         count = self.rows.rowCount()

@@ -57,7 +57,7 @@ class Forks(QObject):
             alternatives=alternatives(trace, token),
             changes=setting_changes(started.settings, panel) if panel else (),
             no_own=_no_own(started.settings, token),
-            no_panel=problem,
+            no_panel=problem or _no_more(panel, token),
         )
 
     def _panel(self) -> tuple[RunSettings | None, str]:
@@ -101,6 +101,13 @@ def _no_own(settings: RunSettings, token: int) -> str:
     """Why a run's own settings cannot be used to go on after a token."""
     if not may_rerun(settings):
         return OWN_CODE
-    if settings.max_new_tokens <= token + 1:
-        return f"The run ends there, after {token + 1} tokens; choose a higher number in the Engine panel."
-    return ""
+    return _no_more(settings, token)
+
+
+def _no_more(settings: RunSettings | None, token: int) -> str:
+    """Why nothing may follow a token."""
+    if settings is None or settings.max_new_tokens > token + 1:
+        return ""
+    return (
+        f"The run would end there, after {settings.max_new_tokens} tokens; choose a higher number in the Engine panel."
+    )

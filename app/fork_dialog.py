@@ -26,6 +26,8 @@ from core.analysis.forks import Alternative
 from core.analysis.texts import quoted
 
 WIDTH, HEIGHT = 520, 560
+LONGEST_TEXT = 2000
+"""Characters that can be typed; the model’s context ends long before."""
 ROWS_SHOWN = 6
 CHANGES_SHOWN = 4
 """Changed settings that are told one by one."""
@@ -77,6 +79,7 @@ class ForkDialog(QDialog):
         self.table = self._make_table(question)
         self.text = named(QLineEdit(), "Text instead", "Type what is to stand there; it may be several tokens")
         self.text.setPlaceholderText("or type another text, of one token or several")
+        self.text.setMaxLength(LONGEST_TEXT)
         self.text.textChanged.connect(self._typed)
         self.own = QRadioButton(f"As in r&un {question.run + 1}")
         self.panel = QRadioButton("As the &Engine panel says now")
@@ -149,6 +152,10 @@ class ForkDialog(QDialog):
     def _typed(self, text: str) -> None:
         """What is typed counts, and the list does not."""
         self.table.setEnabled(not text)
+        if text:
+            self.table.clearSelection()
+        elif not self.table.selectionModel().hasSelection():
+            self.table.selectRow(self.table.currentIndex().row())
 
     def _chosen(self, _: QModelIndex) -> None:
         if self.fork.isEnabled():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from app.dressing import Dressing
@@ -61,11 +62,8 @@ class Views(QObject):
         self._theme: Theme = DARK
         self._audited = False
         """Whether the run is recorded in audit depth: only then can exits be known to be wrong."""
-        self._treed = False
-        """Whether the run decodes token trees."""
-        self._branched = False
-        """Whether the run is a branch, and was given tokens."""
-        self._bookmarked = False
+        self._treed = self._branched = self._bookmarked = False
+        """Whether the run decodes token trees, was given tokens by another one, and has bookmarks."""
         self._highlight = ""
         """What the highlighted tokens are."""
         self._pending: dict[str, int] = {}
@@ -199,8 +197,8 @@ class Views(QObject):
         tokens = lit + self.tokens.legend_html(self._theme, self._audited, self._treed, self._branched)
         tokens += f' · <span style="color:{self._theme.accent}">{BOOKMARK}</span> bookmark' if self._bookmarked else ""
         self.panels[TOKENS.key].set_subtitle(unbroken(tokens))
-        exits = self.exits.legend_html(self._theme, self._audited, self._branched)
-        self.panels[EXITS.key].set_subtitle(unbroken(exits))
+        exits = unbroken(self.exits.legend_html(self._theme, self._audited, self._branched))
+        self.panels[EXITS.key].set_subtitle(exits)
         self.panels[SCHEDULER.key].set_subtitle(unbroken(self.scheduler.legend_html(self._theme, self._audited)))
         for key in (CURVES.key, TREE.key):
             self._ask(key, self._selection.token or 0)
@@ -225,6 +223,7 @@ class Views(QObject):
     def _replace(self, trace: ReadableTrace | None) -> None:
         self._trace = trace
         self._update_figures()
+        self.set_highlight(np.zeros(0, np.int64), "")  # it was of other tokens
         self.why.clear()
         for key in (CURVES.key, TREE.key, WHY.key):
             self.panels[key].set_subtitle("")
@@ -276,10 +275,12 @@ class Views(QObject):
     def _draw_exits(self, first: int) -> None:
         self._update_figures()
         self.exits.set_series(self.figures.exit_series(), first)
+        self.exits.set_growing(self._trace.ended is None)
 
     def _draw_scheduler(self, first: int) -> None:
         assert self._trace is not None
         self.scheduler.set_map(scheduler_map(self._trace, first))
+        self.scheduler.set_growing(self._trace.ended is None)
 
     def _draw_curves(self, first: int) -> None:
         record = self._record()

@@ -6,7 +6,7 @@ import html
 
 import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QAction, QPaintEvent
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from core.analysis.kv_map import KVState
@@ -30,7 +30,6 @@ class KVPlot(TokenPlot):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("K/V map: tokens by layers", "layer", parent)
         self.look: KVLook | None = None
-        self._seen = False
         self.cells = KVCells()
         self.add(self.cells, 0)
         self.apply_theme(self.theme)
@@ -49,18 +48,6 @@ class KVPlot(TokenPlot):
             self.set_count(count)
             self.show_selection()
         self.refresh_hover()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Before the first painting the plot had no width of its own, and what was in view was chosen for too few."""
-        super().paintEvent(event)
-        if not self._seen:
-            self._seen = True
-            self.follow()
-            self.show_selection()
-
-    def _reveal(self, x: float) -> None:
-        if self._seen:
-            super()._reveal(x)
 
     def in_view(self) -> tuple[int, int]:
         """First and one past the last of the tokens in view."""

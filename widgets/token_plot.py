@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from widgets.palette import Theme
@@ -16,6 +16,9 @@ from widgets.theme import SMALL
 
 FEWEST = 24
 """How many tokens the plot has room for at least, so that the first ones are not walls."""
+
+FEWEST_EVER = 12
+"""The same where no more will come."""
 
 TOKEN_PIXELS = 3.5
 """The least width of a token while following; older ones leave to the left beyond that."""
@@ -41,6 +44,8 @@ class TokenPlot(PlotView):
         self.count = 0
         """How many tokens are shown, one in flight included."""
         self.following = True
+        self._grows = True
+        self._seen = False
         self.view.setMouseEnabled(x=True, y=False)
         self.view.sigRangeChangedManually.connect(self._on_moved_by_hand)
         self.band, self.frame = Cursor(filled=True), Cursor(filled=False)
@@ -64,11 +69,17 @@ class TokenPlot(PlotView):
         else:
             self._limit()
 
+    def set_growing(self, grows: bool) -> None:
+        """Whether more tokens may come: room is kept for them."""
+        if grows is not self._grows:
+            self._grows = grows
+            self.set_count(self.count)
+
     def follow(self) -> None:
         """Show the newest tokens, now and as they come."""
         self.following = True
         self._follow_button.hide()
-        low, high = followed_range(self.count, self._capacity())
+        low, high = self._newest()
         self._limit()
         self._show(low, high)
 
@@ -122,6 +133,14 @@ class TokenPlot(PlotView):
         super().resizeEvent(event)
         self._place_button()
 
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Before the first painting the plot had no width of its own, and what was in view was chosen for too few."""
+        super().paintEvent(event)
+        if not self._seen:
+            self._seen = True
+            self.follow()
+            self.show_selection()
+
     def _fit(self) -> None:
         super()._fit()
         if self.following:
@@ -134,8 +153,11 @@ class TokenPlot(PlotView):
     def _capacity(self) -> int:
         return max(FEWEST, int(self.view.width() / TOKEN_PIXELS))
 
+    def _newest(self) -> tuple[float, float]:
+        return followed_range(self.count, self._capacity(), self._grows)
+
     def _limit(self) -> None:
-        end = max(followed_range(self.count, self._capacity())[1], self.count + 0.5)
+        end = max(self._newest()[1], self.count + 0.5)
         self.view.setLimits(xMin=0.5, xMax=end, minXRange=8)
 
     def _show(self, low: float, high: float) -> None:
@@ -144,9 +166,11 @@ class TokenPlot(PlotView):
 
     def _reveal(self, x: float) -> None:
         low, high = self.view.viewRange()[0]
+        if not self._seen:
+            return
         if low <= x - 0.5 and x + 0.5 <= high:
             return
-        newest_low, newest_high = followed_range(self.count, self._capacity())
+        newest_low, newest_high = self._newest()
         if newest_low < x < newest_high:
             self.follow()
             return
@@ -177,11 +201,15 @@ _BUTTON = (
 )
 
 
-def followed_range(count: int, capacity: int) -> tuple[float, float]:
+def followed_range(count: int, capacity: int, grows: bool = True) -> tuple[float, float]:
     """The x range that shows the newest tokens, at most `capacity` of them.
 
-    It moves in strides: a picture that shifts with every token could not be read while it grows.
+    It moves in strides: a picture that shifts with every token could not be read while it grows. Where it does not
+    grow, nothing is left free at its end.
     """
+    if not grows:
+        end = max(count, min(FEWEST_EVER, capacity))
+        return max(end - capacity, 0) + 0.5, end + 0.5
     if count <= capacity:
         room = FEWEST
         while room < count:

@@ -68,7 +68,7 @@ def diff(arguments: argparse.Namespace) -> int:
 def _blocks(found: Comparison, a: ReadableTrace, b: ReadableTrace, *, tokens: bool) -> list[str]:
     from core.analysis.compare import where_they_part
 
-    blocks = [_figures(found), _settings(found), _plain(where_they_part(found, a, b))]
+    blocks = [_figures(found), _settings(found), _branches(a, b), _plain(where_they_part(found, a, b))]
     return [block for block in [*blocks, _tokens(found, a, b) if tokens else ""] if block]
 
 
@@ -93,6 +93,14 @@ def _settings(found: Comparison) -> str:
     """Every other setting on a line of its own."""
     lines = [f"  {one.name:<{NAME}}{_written(one.a)} → {_written(one.b)}" for one in found.settings]
     return "\n".join(["Settings that differ:", *lines]) if lines else "Both runs have the same settings and prompt."
+
+
+def _branches(a: ReadableTrace, b: ReadableTrace) -> str:
+    """Where each run that is a branch leaves its origin, and with what."""
+    from core.analysis.branch_words import branch_line
+
+    starts = [(name, one.started) for name, one in (("A", a), ("B", b))]
+    return "\n".join(f"{name} is a branch {branch_line(one.branch)}." for name, one in starts if one and one.branch)
 
 
 def _written(value: Any) -> str:

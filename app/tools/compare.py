@@ -193,7 +193,8 @@ class Compare(Tool):
             self.panel.set_subtitle("")
             self.view.show_nothing(READING if self.pair.number is not None else ALONE)
         else:
-            self.view.show_aligned(aligned, words.parting_words(aligned), words.all_settings(aligned))
+            told = words.parting_words(aligned), words.differing_words(aligned)
+            self.view.show_aligned(aligned, told, words.all_settings(aligned))
             self._tell(aligned)
             self._caution(words.other_models(aligned))
         self._mark()

@@ -31,6 +31,8 @@ BESIDE_FROM = 1.35
 """Width over height from which the table stands beside plot and words and not below them."""
 WITH_FROM = 340
 """Pixels of width from which there is room for the word before the choice of the run."""
+WORDS_FROM = 260
+"""Pixels of height from which what differs is told under where the runs part."""
 TABLE_SHARE = 0.5
 """Of the panel, at most, until the user moves the line between."""
 WITH_TIP = "Run B: what run A, the one on show, is held against; branches come first"
@@ -48,6 +50,7 @@ class ComparePanel(QWidget):
     def __init__(self, actions: Sequence[QAction]) -> None:
         """`actions` go beside the choice of the run."""
         super().__init__()
+        self._words = ("", "")
         self._moved = False
         """Whether the user has moved the line between table and plot."""
         self.setAccessibleName("Compare")
@@ -86,9 +89,10 @@ class ComparePanel(QWidget):
         self.table.show_aligned(None)
         self.sides.show_html("")
 
-    def show_aligned(self, aligned: Aligned, words: str, tip: str) -> None:
-        """Show both runs; `words` say in minimal HTML where they part, `tip` lists what differs."""
-        self.parting.setText(words)
+    def show_aligned(self, aligned: Aligned, words: tuple[str, str], tip: str) -> None:
+        """Show both runs; `words` say in minimal HTML where they part and what differs, `tip` lists all of that."""
+        self._words = words
+        self._show_words()
         self.parting.setToolTip(tip)
         self.plot.show_aligned(aligned)
         self.table.show_aligned(aligned)
@@ -113,12 +117,17 @@ class ComparePanel(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._with.setVisible(self.width() >= WITH_FROM)
+        self._show_words()
         beside = self.width() > BESIDE_FROM * self.height()
         self._parts.setOrientation(Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical)
         if not self._moved:
             whole = self.width() if beside else self.height()
             table = min(round(TABLE_SHARE * whole), self.table.whole_width() if beside else whole)
             self._parts.setSizes([whole - table, table])
+
+    def _show_words(self) -> None:
+        """In a low panel what differs stands in the tooltip: plot and table need the room."""
+        self.parting.setText(" ".join(self._words if self.height() >= WORDS_FROM else self._words[:1]))
 
     def _note_move(self) -> None:
         self._moved = True

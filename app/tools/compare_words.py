@@ -106,15 +106,18 @@ def _saved_words(aligned: Aligned) -> str:
 
 
 def parting_words(aligned: Aligned) -> str:
-    """Where the runs part, and what of their settings differs (minimal HTML)."""
+    """Where the runs part (minimal HTML)."""
+    return where_they_part(aligned.found, *aligned.runs)
+
+
+def differing_words(aligned: Aligned) -> str:
+    """What of their settings differs (minimal HTML)."""
     told = settings_told(aligned.found.settings)
     if not told:
-        differ = "Both have the same settings, model and prompt."
-    else:
-        rest = len(told) - MOST_SETTINGS
-        more = f" and {bold(rest)} more" if rest > 0 else ""
-        differ = f"Differing: {' · '.join(f'{name} {_change(one)}' for name, one in told[:MOST_SETTINGS])}{more}."
-    return f"{where_they_part(aligned.found, *aligned.runs)} {differ}"
+        return "Both have the same settings, model and prompt."
+    rest = len(told) - MOST_SETTINGS
+    more = f" and {bold(rest)} more" if rest > 0 else ""
+    return f"Differing: {' · '.join(f'{name} {_change(one)}' for name, one in told[:MOST_SETTINGS])}{more}."
 
 
 def all_settings(aligned: Aligned) -> str:

@@ -86,6 +86,7 @@ class InspectorTool(Tool):
             one.cancel()
         self._of, self._gathered = trace, (0, False)
         self.bank, self._bank_known, self.judged, self.layer = None, False, None, None
+        self.view.quality.show_quality(None)  # a bin holds tokens of the run before
 
     # ---- one judgement --------------------------------------------------------------------------------------------
 

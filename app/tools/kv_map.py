@@ -80,6 +80,7 @@ class KVMapTool(Tool):
         if self.reading is None:
             return
         until = self.selection.token if self.view.as_of_action.isChecked() else None
+        self.view.plot.set_growing(self.reading.trace.ended is None)
         self.view.set_look(KVLook(self.reading, until))
         self.view.set_selection(self.selection)
         self._name()

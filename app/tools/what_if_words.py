@@ -30,14 +30,10 @@ def totals_words(compared: Comparison, theme: Theme) -> str:
         f"mean exit {bold(_number(layers))}{_difference(layers, before.mean_exit_layer, theme)}",
         f"agreement {bold(_share(after.agreement))}{_points(after.agreement, before.agreement, theme)}",
         f"early {bold(_share(after.early))}{_points(after.early, before.early, theme)}",
-        f"exact through token {bold(min(compared.estimate_from, len(compared.asked)))} of {len(compared.asked)}",
     ]
-    return " ".join(f'<span style="white-space: nowrap">{part}</span>' for part in _with_dots(parts))
-
-
-def _with_dots(parts: list[str]) -> list[str]:
-    """A dot after each but the last, so that no line begins with one."""
-    return [f"{part} ·" for part in parts[:-1]] + parts[-1:]
+    exact = f"token {bold(min(compared.estimate_from, len(compared.asked)))} of {len(compared.asked)}"
+    unbroken = [*(f"{part} ·" for part in parts), "exact through", exact]  # so no line begins with a dot
+    return " ".join(f'<span style="white-space: nowrap">{part}</span>' for part in unbroken)
 
 
 def _number(value: float) -> str:
@@ -58,11 +54,6 @@ def _points(after: float, before: float, theme: Theme) -> str:
 
 def _muted(text: str, nothing: bool, theme: Theme) -> str:
     return "" if nothing else f' <span style="color:{theme.muted}">({text.replace("-", "−")})</span>'
-
-
-def changed_words(compared: Comparison) -> str:
-    """The title of the page of changed decisions."""
-    return f"Changed ({len(compared.changes)})"
 
 
 def as_of(compared: Comparison, trace: ReadableTrace) -> str:
@@ -95,4 +86,6 @@ def no_rerun(session: Session, started: RunStarted) -> str:
             f"The run was made in {started.model.dtype} and the model is loaded in {model.info.dtype}, which rounds "
             f"otherwise; reload it in {started.model.dtype} to run the prompt again."
         )
+    if started.run < 0 and started.branch is not None:
+        return "This branch belongs to another file; open that file to run it again."
     return "" if model.has_parts else model.parts_problem

@@ -10,8 +10,8 @@ from functools import lru_cache
 def visible(token_bytes: bytes, special: bool = False) -> str:
     """A form of these bytes for a chip or an axis, in which nothing is invisible.
 
-    Spaces become `·`, newlines `⏎`, tabs `⇥`, other control characters their Unicode control pictures or `\\u` escape,
-    bytes that are not UTF-8 on their own `<E2>`. A combining mark without a letter gets a dotted circle to sit on, and
+    Spaces become `·`, newlines `⏎`, tabs `⇥`, other control characters `<08>`, for which few fonts have pictures, or
+    their `\\u` escape, bytes that are not UTF-8 on their own `<E2>`. A combining mark without a letter gets a dotted circle to sit on, and
     a joiner with nothing to join is escaped. Control tokens are shown as they are written.
     """
     return _spelled(token_bytes, special, space="·")
@@ -43,8 +43,8 @@ def _character(text: str, at: int) -> str:
         return f"<{code - 0xDC00:02X}>"
     if character in _SPELLED:
         return _SPELLED[character]
-    if code < 0x20:
-        return chr(0x2400 + code)
+    if code < 0x20 or code == 0x7F:
+        return f"<{code:02X}>"
     if character in _JOINERS and 0 < at < len(text) - 1:
         return character
     if character.isprintable() and character not in _BLANK:
@@ -52,7 +52,7 @@ def _character(text: str, at: int) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-_SPELLED = {"\n": "⏎", "\t": "⇥", "\r": "␍", "\x7f": "␡", "\u00a0": "⍽"}
+_SPELLED = {"\n": "⏎", "\t": "⇥", "\u00a0": "⍽"}
 _MEANT = str.maketrans({"·": " ", **{mark: character for character, mark in _SPELLED.items()}})
 _JOINERS = "\u200c\u200d"
 _BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0"

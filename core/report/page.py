@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from core.analysis.branch_words import branch_line
 from core.errors import UserError
 from core.report.escaping import escaped
 from core.report.exit_colours import ExitPalette
@@ -38,8 +39,8 @@ from 1; an exit layer is the number of layers that a token ran.</p>
 class Reported:
     """One run of a report."""
 
-    place: int
-    """In its session, from 1 on."""
+    number: int
+    """As the window names it, from 1 on."""
     subject: Subject
     began: str = ""
     """UTC, as ISO 8601 has it; "" where it is not known."""
@@ -55,12 +56,12 @@ def subjects_of(file: SessionFile, numbers: Sequence[int]) -> list[Reported]:
     marks = file.marks()
     made = [
         Reported(
-            place,
+            run.number + 1,
             Subject(file.trace(run.number), file.weights(run.number)),
             run.began,
             [mark for mark in marks if mark.run == run.number],
         )
-        for place, run in enumerate(file.runs, 1)
+        for run in file.runs
         if run.number in numbers and run.tokens
     ]
     if not made:
@@ -84,14 +85,14 @@ def write_page(lines: TextIO, name: str, runs: Sequence[Reported], exits: ExitPa
     if len(runs) > 1:
         lines.write(_contents(runs))
     for run in runs:
-        lines.write(f'<h2 id="run-{run.place}">Run {run.place}</h2>\n{_origin(run)}')
+        lines.write(f'<h2 id="run-{run.number}">Run {run.number}</h2>\n{_origin(run)}')
         for part in run_body(run.subject, run.marks, exits):
             lines.write(part)
     lines.write("</main>\n</body>\n</html>\n")
 
 
 def _contents(runs: Sequence[Reported]) -> str:
-    items = "".join(f'<li><a href="#run-{run.place}">Run {run.place}</a>: {_title(run)}</li>\n' for run in runs)
+    items = "".join(f'<li><a href="#run-{run.number}">Run {run.number}</a>: {_title(run)}</li>\n' for run in runs)
     return f'<nav class="card"><ul>\n{items}</ul></nav>\n'
 
 
@@ -109,4 +110,5 @@ def _origin(run: Reported) -> str:
     ended = f"ended by {trace.ended.reason.value}" if trace.ended else "not ended"
     began = [run.began.replace("T", " ").replace("+00:00", " UTC")] if run.began else []
     facts = [settings.policy.value, f"threshold {settings.threshold:g}", model.name, model.dtype, *began, ended]
-    return f'<p class="muted">{escaped(" · ".join(facts))}</p>\n'
+    left = f"A branch {branch_line(trace.started.branch)}." if trace.started.branch else ""
+    return "".join(f'<p class="muted">{escaped(words)}</p>\n' for words in (" · ".join(facts), left) if words)

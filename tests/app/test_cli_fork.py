@@ -86,6 +86,14 @@ def test_that_a_branch_of_a_branch_keeps_its_whole_descent_with_bookmarks_and_th
         assert [run.number for run in file.runs] == [0, 3, 6]
         assert [run.started.branch and run.started.branch.origin for run in file.runs] == [None, 0, 3]
         assert file.marks() == [Mark(0, 4, None, "here")]
+    capsys.readouterr()
+    assert cli.main(["diff", str(out), str(out), "--run-a", "1", "--run-b", "7"]) == 0
+    assert "B is a branch from token 5 of run 4: nothing changed." in capsys.readouterr().out
+    assert cli.main(["report", str(out), "--out", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert (
+        page.count('<h2 id="run-7">Run 7</h2>') == page.count("A branch from token 5 of run 4: nothing changed.") == 1
+    )
 
 
 def test_that_what_cannot_be_forked_is_one_sentence(

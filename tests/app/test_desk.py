@@ -58,6 +58,8 @@ def test_that_an_action_that_cannot_be_used_says_why_and_arrow_keys_move_the_cho
     assert "No action answers" in shown.note.text()
     stage.qtbot.keyClick(shown.query, Qt.Key.Key_Return)
     assert shown.isVisible()
+    shown.query.setText("漢<b>" * 1000)
+    assert len(shown.note.text()) < 200
     shown.query.clear()
     rows = [Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown]
     for key, row in zip(rows, (1, 2, 1, 0, 8), strict=True):

@@ -78,6 +78,12 @@ def test_that_what_is_typed_counts_before_the_list(stage: WindowStage) -> None:
     dialog.table.selectRow(2)
     dialog.text.setText(" green")
     assert not dialog.table.isEnabled()
+    assert not dialog.table.selectionModel().hasSelection(), "what does not count must not look chosen"
+    dialog.text.clear()
+    assert [index.row() for index in dialog.table.selectionModel().selectedRows()] == [2]
+    dialog.text.setText("x" * 10_000)
+    assert len(dialog.text.text()) < 5_000
+    dialog.text.setText(" green")
     fork(stage, dialog)
     order = stage.loader.engine.forks[-1]
     assert (order.text, order.token_id) == (" green", None)
@@ -92,6 +98,21 @@ def test_that_the_panels_settings_are_taken_where_they_are_asked_for(stage: Wind
     fork(stage, dialog)
     assert stage.session.trace.started.settings.threshold == 0.25
     assert stage.session.trace.started.branch.changed == ("threshold 0.5 → 0.25",)
+
+
+def test_that_settings_that_let_nothing_follow_cannot_be_chosen(stage: WindowStage) -> None:
+    origin = stage.session.trace.started.settings
+    stage.window.form.set_settings(replace(origin, max_new_tokens=4))
+    dialog = ask(stage, 3)
+    assert dialog.own.isChecked()
+    assert not dialog.panel.isEnabled()
+    assert "would end there, after 4 tokens" in dialog._question.no_panel
+    dialog.reject()
+    stage.qtbot.waitUntil(lambda: stage.work.forks.dialog is None)
+    stage.window.form.set_settings(replace(origin, max_new_tokens=5))
+    dialog = ask(stage, 3)
+    assert dialog.panel.isEnabled()
+    dialog.reject()
 
 
 def test_that_branches_stand_indented_below_their_origin_in_the_menu(stage: WindowStage) -> None:

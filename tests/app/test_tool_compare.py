@@ -116,6 +116,10 @@ def test_that_the_only_other_run_is_compared_unasked_as_diff_compares_it(stage: 
     assert f"same text {found.same.sum()} of {found.aligned}" in subtitle
     more = int(found.exit_delta.sum())
     assert f"{abs(more)} layers {'more' if more > 0 else 'saved'}" in subtitle
+    tool.view.resize(640, 200)
+    assert "threshold" not in tool.view.parting.text(), "a low panel has no room for it"
+    assert "threshold: 0.5 → 0.91" in tool.view.parting.toolTip()
+    tool.view.resize(640, 400)
     assert "threshold <b>0.5</b> → <b>0.91</b>" in tool.view.parting.text()
     assert f"They part at <b>token {PARTED + 1}</b>" in tool.view.parting.text()
 
@@ -280,6 +284,7 @@ def test_that_a_file_that_cannot_be_read_is_told_of_and_the_comparison_stays(
 def test_that_runs_of_different_models_are_compared_by_text_and_a_sentence_says_so(stage: WindowStage) -> None:
     tool = opened(stage, run(), of_another_model(other_run()))
     assert "different models, fake and big" in note(tool)
+    tool.view.resize(640, 400)
     assert "model <b>fake</b> → <b>big</b>" in tool.view.parting.text()
     assert "fingerprint" not in tool.view.parting.text()
     tool.compare_with(tool.pair.number or 0)

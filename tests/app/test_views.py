@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextDocument
@@ -50,6 +51,16 @@ def test_that_legends_name_wrong_exits_only_while_an_audited_run_is_shown(views:
         for key, mark in ((TOKENS.key, "≠"), (EXITS.key, "≠"), (SCHEDULER.key, "✕")):
             assert (mark in subtitle(views, key)) is audit
         assert ("not run" in subtitle(views, CURVES.key)) is audit
+
+
+def test_that_tokens_of_one_run_are_not_highlighted_in_another(views: Views) -> None:
+    show(views, audit=True)
+    views.set_highlight(np.array([3, 5]), "found")
+    assert "found" in subtitle(views, TOKENS.key)
+    show(views, audit=True)
+    assert "found" not in subtitle(views, TOKENS.key)
+    assert not views.tokens._highlight
+    assert not len(views.exits.highlight.tokens)
 
 
 def test_that_a_wrong_exit_is_told_with_both_tokens_wherever_it_is_shown(views: Views) -> None:

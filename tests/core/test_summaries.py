@@ -46,8 +46,8 @@ def four_outcomes() -> Trace:
     ("raw", "shown"),
     [
         (b" blue", "·blue"),
-        (b"\n\t\r", "⏎⇥␍"),
-        (b"\x00\x1b\x7f", "␀␛␡"),
+        (b"\n\t\r", "⏎⇥<0D>"),
+        (b"\x00\x1b\x7f", "<00><1B><7F>"),
         (b"\xe2", "<E2>"),
         (b"a\xf0\x9f", "a<F0><9F>"),
         ("하늘😀".encode(), "하늘😀"),

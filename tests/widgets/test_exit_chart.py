@@ -11,7 +11,7 @@ from widgets.exit_chart import NO_TOKENS, ExitChart
 from widgets.exit_items import clear_of
 from widgets.palette import DARK, LIGHT
 from widgets.selection import Selection
-from widgets.token_plot import FEWEST, followed_range
+from widgets.token_plot import FEWEST, FEWEST_EVER, followed_range
 
 
 @pytest.fixture
@@ -81,6 +81,30 @@ def test_that_the_view_moves_in_strides_and_not_with_every_token() -> None:
     ranges = {followed_range(count, 130) for count in range(131, 131 + 160)}
     assert len(ranges) <= 11
     assert followed_range(1, 130) == (0.5, FEWEST + 0.5)
+
+
+def test_that_a_run_that_is_over_fills_the_chart_and_one_that_goes_on_has_room(chart: ExitChart) -> None:
+    chart.set_count(25)
+    assert chart.view.viewRange()[0][1] > 30
+    chart.set_growing(False)
+    assert chart.view.viewRange()[0] == [0.5, 25.5]
+    chart.set_growing(True)
+    assert chart.view.viewRange()[0][1] > 30
+    assert followed_range(3, 130, grows=False) == (0.5, FEWEST_EVER + 0.5)
+    assert followed_range(500, 130, grows=False) == (370.5, 500.5)
+
+
+def test_that_a_selection_made_before_the_chart_has_a_place_leaves_all_tokens_in_sight(qtbot: QtBot) -> None:
+    chart = ExitChart()
+    qtbot.addWidget(chart)
+    chart.set_growing(False)
+    chart.set_series(many_exits(64))
+    chart.set_selection(Selection(0))
+    chart.resize(600, 200)
+    with qtbot.waitExposed(chart):
+        chart.show()
+    qtbot.waitUntil(lambda: chart.view.viewRange()[0] == [0.5, 64.5])
+    assert chart.following
 
 
 def test_that_a_click_selects_the_token_below_it(qtbot: QtBot, chart: ExitChart) -> None:
