@@ -16,7 +16,7 @@ from app.title_words import unbroken
 from app.tools.tool import NO_RUN, Tool
 from app.tools.what_if_desk import Answer, Desk, Recording
 from app.tools.what_if_panel import RERUN_TIP, WhatIfPanel
-from app.tools.what_if_words import as_of, changed_words, frontier_words, no_rerun, totals_words
+from app.tools.what_if_words import as_of, frontier_words, no_rerun, totals_words
 from core.analysis.forks import fork_at
 from core.analysis.frontier import Frontier
 from core.analysis.summaries import visible
@@ -198,7 +198,7 @@ class WhatIf(Tool):
         view.plot.show_comparison(answer.compared)
         seen = trace.overview
         view.table.show_comparison(answer.compared, lambda at: visible(seen.texts[at], bool(seen.special[at])))
-        view.name_changes(changed_words(answer.compared))
+        view.count_changes(len(answer.compared.changes))
         self._mark_selection()
         self._show_frontier(self.desk.frontier)
         self._sweep()
@@ -305,7 +305,15 @@ class WhatIf(Tool):
             return
         other = rerun.of if number == rerun.run else rerun.run
         assert other is not None, "a run that is over had begun"
-        self.view.show_truth(f'{rerun.words} <a href="{other}">Show run {other + 1}</a>')
+        name = self._name_of(other)
+        self.view.show_truth(f'{rerun.words} <a href="{other}">Show {escape(name)}</a>' if name else rerun.words)
+
+    def _name_of(self, number: int) -> str:
+        """A run in words; "" for one of another file that is no longer open."""
+        guests = self.work.files.library.guests
+        if number >= 0:
+            return f"run {number + 1}"
+        return f"the run of {guests.path_of(number).name}" if number in guests.runs else ""
 
     @Slot(str)
     def _show_run(self, number: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -24,7 +24,8 @@ from widgets.what_if_table import WhatIfTable
 
 BESIDE_FROM = 1.25
 """Width over height from which the settings stand beside the pages and not above them."""
-FORM_WIDTH = 236
+FORM_LETTERS = 39
+"""That the settings are as wide as, in type of any size."""
 WORDS_FROM = 380
 """Height from which sentences stand under the figures."""
 NO_LIMIT = 16_777_215
@@ -36,6 +37,7 @@ class WhatIfPanel(QWidget):
     """Only lays out; `app.tools.what_if` brings it to life."""
 
     page_shown = Signal(int)
+    _is_laid_out = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,6 +47,7 @@ class WhatIfPanel(QWidget):
         self.rerun = named(QPushButton("Re-run for truth"), "Re-run for truth", RERUN_TIP)
         self.totals, self.words, self.truth = labelled("", "plain"), labelled("", "muted"), labelled("", "plain")
         self.plot, self.table = WhatIfPlot(), WhatIfTable()
+        self.plot.set_growing(False)
         self.frontier, self.points = FrontierPlot(), RowsTable("Frontier as a table", COLUMNS)
         for label in (self.totals, self.words, self.truth):
             label.setTextFormat(Qt.TextFormat.RichText)
@@ -52,7 +55,9 @@ class WhatIfPanel(QWidget):
             label.setMinimumWidth(1)  # or what must not break would push the settings aside
         self.exactness = self.advice = ""
         """What stands under the figures, by page, as far as there is room (minimal HTML)."""
+        self._changes = 0
         self._lay_out()
+        self._is_laid_out = True
         self.show_truth("")
 
     @property
@@ -70,9 +75,18 @@ class WhatIfPanel(QWidget):
         self.truth.setText(words)
         self.truth.setVisible(bool(words))
 
-    def name_changes(self, title: str) -> None:
-        """The title of the page of changed decisions, which counts them."""
-        self.pages.setTabText(self.pages.indexOf(self.table), title)
+    def count_changes(self, count: int) -> None:
+        """How many decisions the page of changed ones holds."""
+        self._changes = count
+        self._name_tab()
+
+    def _name_tab(self) -> None:
+        """In words, or with a sign where all tabs would not fit."""
+        at, bar, title = self.pages.indexOf(self.table), self.pages.tabBar(), f"Changed ({self._changes})"
+        self.pages.setTabText(at, title)
+        self.pages.setTabToolTip(at, f"{title}: decisions that would be others")
+        if bar.sizeHint().width() > self.pages.width():
+            self.pages.setTabText(at, f"Δ {self._changes}")
 
     def apply_theme(self, theme: Theme) -> None:
         for part in (self.plot, self.table, self.frontier, self.points):
@@ -87,14 +101,30 @@ class WhatIfPanel(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange and self._is_laid_out:
+            self._fit()
+
+    def _fit(self) -> None:
+        """Settings beside the pages where there is room, as wide as their type asks."""
         beside = self.width() > BESIDE_FROM * self.height()
+        letters = FORM_LETTERS * self.fontMetrics().averageCharWidth()
         direction = QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom
         if direction is not self._all.direction():
             self._all.setDirection(direction)
-        self._area.setMinimumWidth(FORM_WIDTH if beside else 0)
-        self._area.setMaximumWidth(FORM_WIDTH if beside else NO_LIMIT)
+        self._area.setMinimumWidth(letters if beside else 0)
+        self._area.setMaximumWidth(letters if beside else NO_LIMIT)
         self._area.setMaximumHeight(NO_LIMIT if beside else max(self.height() * 2 // 5, 90))
         self._show_words()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Tabs have as much room as their pages."""
+        if event.type() is QEvent.Type.Resize:
+            self._name_tab()
+        return False
 
     def _show_words(self) -> None:
         """In a low panel the sentences stand in the tooltips: the plot needs the room."""
@@ -113,6 +143,8 @@ class WhatIfPanel(QWidget):
         self._area.setWidget(self.form)
         self.pages = named(QTabWidget(), "What-if pages", "")
         self.pages.setDocumentMode(True)
+        self.pages.tabBar().setProperty("narrow", True)
+        self.pages.installEventFilter(self)
         self.pages.setMinimumWidth(1)
         for page, title in (
             (self.plot, "Exits"),
