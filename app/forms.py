@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TypeVar
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPalette, QResizeEvent, QStandardItemModel
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
@@ -104,6 +104,10 @@ class NumberSpin(QDoubleSpinBox):
         self.setSingleStep(step)
         self.setValue(value)
 
+    def sizeHint(self) -> QSize:
+        """Qt's own may be that of the type before, lower than the text needs."""
+        return super().sizeHint().expandedTo(self.minimumSizeHint())
+
     def textFromValue(self, value: float) -> str:
         short = f"{value:.2f}"
         return short if abs(float(short) - value) < 10**-DECIMALS / 2 else f"{value:g}"
@@ -119,15 +123,21 @@ def sized(box: S) -> S:
 class Rows(QGridLayout):
     """Labels and their inputs below each other; rows can be taken away and brought back."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, aligned: bool = True) -> None:
+        """`aligned` forms below each other line up, whatever rows they show."""
         super().__init__()
+        self._aligned = aligned
         self.setContentsMargins(0, 0, 0, 0)
         self.setHorizontalSpacing(10)
         self.setVerticalSpacing(6)
         self.setColumnStretch(1, 1)
-        # Forms below each other line up, whatever rows they show.
-        self.setColumnMinimumWidth(0, QFontMetrics(QApplication.font()).horizontalAdvance(WIDEST_LABEL))
+        self.fit()
         self._labels: dict[QWidget, QLabel] = {}
+
+    def fit(self) -> None:
+        """Make room for labels in type of the present size."""
+        if self._aligned:
+            self.setColumnMinimumWidth(0, QFontMetrics(QApplication.font()).horizontalAdvance(WIDEST_LABEL))
 
     def add(self, text: str, field: QWidget, buddy: QWidget | None = None) -> None:
         """A row; `buddy` gets the label's key, the field itself where it is not given."""

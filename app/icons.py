@@ -9,12 +9,13 @@ from __future__ import annotations
 from functools import cache
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
-from PySide6.QtGui import QIcon, QPainter, QPixmap
+from PySide6.QtGui import QGuiApplication, QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from resources.paths import icon_file
 
-SIZES = (16, 20, 24, 32, 40, 48)
+SIZES = (14, 16, 20, 24)
+"""That icons are shown in, in logical pixels."""
 APP_SIZES = (16, 24, 32, 48, 64, 128, 256)
 
 
@@ -24,9 +25,16 @@ def icon(name: str, colour: str, disabled: str) -> QIcon:
     result = QIcon()
     for look, mode in ((colour, QIcon.Mode.Normal), (disabled, QIcon.Mode.Disabled)):
         drawing = _drawing(name, look)
-        for size in SIZES:
+        for size in _sizes():
             result.addPixmap(_picture(drawing, size), mode)
     return result
+
+
+@cache
+def _sizes() -> tuple[int, ...]:
+    """In the pixels of all screens that there are: a picture that Qt has to scale is blurred."""
+    ratios = {screen.devicePixelRatio() for screen in QGuiApplication.screens()} or {1.0}
+    return tuple(sorted({round(size * ratio) for size in SIZES for ratio in ratios}))
 
 
 @cache

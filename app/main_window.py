@@ -32,7 +32,7 @@ from app.actions import (
 from app.desk import Desk
 from app.explanations_desk import Explainer
 from app.first_paint import FirstPaint
-from app.forms import named
+from app.forms import Rows, named
 from app.help import about_dialog
 from app.icons import app_icon
 from app.menus import fill_menu_bar, fill_model_menu
@@ -125,6 +125,8 @@ class MainWindow(QMainWindow):
 
     def _fit_form(self) -> None:
         """Type of another size needs another width."""
+        for rows in self.findChildren(Rows):
+            rows.fit()
         self._form_area.setMinimumWidth(self.form.minimumSizeHint().width())
 
     @Slot()

@@ -57,6 +57,9 @@ class Swatches(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(200, 14)
 
+    def minimumSizeHint(self) -> QSize:
+        return QSize(80, 14)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         edges = [round(self.width() * index / SWATCHES) for index in range(SWATCHES + 1)]

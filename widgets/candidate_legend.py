@@ -21,7 +21,9 @@ STYLES = (
 )
 """Line style and marker by candidate, so that no two curves differ in colour alone."""
 
-_SAMPLE = 24
+_SAMPLE, _SHORT = 24, 10
+"""Pixels of a line's sample; the short one, where an entry has little room, is hardly more than its marker."""
+_LITTLE = 72
 _GAP = 12
 _LEAST = 96
 """Pixels for an entry, below which a row is too crowded. The rows hang on the width alone, not on the texts: a plot
@@ -109,11 +111,12 @@ class CandidateLegend(QWidget):
         rows = self._rows(self.width())
         columns = -(-len(self._entries) // rows)
         widths = self._column_widths(rows, columns)
+        sample = _SAMPLE if self.width() >= columns * _LITTLE else _SHORT
         for i, entry in enumerate(self._entries):
             row, column = divmod(i, columns)
             left = sum(widths[:column])
             height = self._row_height()
-            self._paint_entry(painter, i, entry, QRectF(left, row * height, widths[column], height))
+            self._paint_entry(painter, i, entry, QRectF(left, row * height, widths[column], height), sample)
 
     def _column_widths(self, rows: int, columns: int) -> list[float]:
         """As wide as the entries ask, and where that is too much, the widest give way first."""
@@ -130,23 +133,23 @@ class CandidateLegend(QWidget):
         metrics = self._type(entry.emitted)[1]
         return _SAMPLE + 6 + metrics.horizontalAdvance(f"{entry.text}  {entry.probability:.0%}") + _GAP + 2
 
-    def _paint_entry(self, painter: QPainter, index: int, entry: Entry, room: QRectF) -> None:
+    def _paint_entry(self, painter: QPainter, index: int, entry: Entry, room: QRectF, sample: int) -> None:
         middle = room.center().y()
         colour = QColor(self._theme.candidates[index % 4])
         style, marker = STYLES[index % 4]
         painter.setPen(QPen(colour, 2.5 if entry.emitted else 1.5, style))
-        painter.drawLine(QPointF(room.left() + 1, middle), QPointF(room.left() + _SAMPLE, middle))
-        paint_marker(painter, marker, QPointF(room.left() + _SAMPLE / 2, middle), 7, colour)
+        painter.drawLine(QPointF(room.left() + 1, middle), QPointF(room.left() + sample, middle))
+        paint_marker(painter, marker, QPointF(room.left() + sample / 2, middle), 7, colour)
         share = f"  {entry.probability:.0%}"
         font, metrics = self._type(entry.emitted)
-        free = room.width() - _SAMPLE - 6 - _GAP
+        free = room.width() - sample - 6 - (_GAP if sample == _SAMPLE else 2)
         if free < metrics.horizontalAdvance(share) + min(metrics.horizontalAdvance(entry.text), _SAMPLE):
             share = ""  # the tooltip has it; what a line stands for must be told here
         free -= metrics.horizontalAdvance(share)
         text = metrics.elidedText(entry.text, Qt.TextElideMode.ElideRight, max(free, 12.0) + 4)
         painter.setFont(font)
         painter.setPen(QColor(self._theme.text))
-        start = room.left() + _SAMPLE + 6
+        start = room.left() + sample + 6
         baseline = middle + metrics.ascent() / 2 - metrics.descent() / 2
         painter.drawText(QPointF(start, baseline), text)
         painter.setPen(QColor(self._theme.muted))

@@ -62,7 +62,7 @@ class ChipPainter:
     def width(self, text: str, depth: int) -> int:
         """Width of a chip in pixels, wide enough for its text (or what is left of it) and its number."""
         if depth not in self._least:
-            self._least[depth] = self._small_metrics.horizontalAdvance(str(depth)) + self._mark_size() + 4
+            self._least[depth] = self._small_metrics.horizontalAdvance(str(depth)) + self._mark_size() + 5
         return max(self._fitted(text)[1], self._least[depth]) + 2 * PADDING
 
     def colour(self, exit_layer: int, depth: int) -> QColor:
@@ -114,7 +114,7 @@ class ChipPainter:
 
     def _paint_number(self, painter: QPainter, rect: QRect, chip: ChipState) -> None:
         size = self._mark_size()
-        mark_width = size + 3 if chip.mark in _MARKED else 0
+        mark_width = size + 4 if chip.mark in _MARKED else 0
         width = self._small_metrics.horizontalAdvance(chip.number) + mark_width
         left = rect.left() + (rect.width() - width) // 2
         top = rect.top() + 3 + self._text_height

@@ -27,6 +27,8 @@ INVITATION = (
     "Before each step, guess at which layer the next token will leave. Tokens beyond your place are hidden until you "
     "have guessed them."
 )
+LEAST_ANSWER = 24
+"""Pixels: answers scroll, and must not press the buttons below them flat."""
 TABLE_FROM = 380
 """Height from which the guesses stand below the answer."""
 EXACT, NEARLY, FAR = ("✓", "right"), ("≈", "caution"), ("✕", "wrong")
@@ -161,6 +163,7 @@ class GuessView(QWidget):
         area = QScrollArea()
         area.setAccessibleName("The answer, and why")
         area.setWidgetResizable(True)
+        area.setMinimumHeight(LEAST_ANSWER)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setWidget(words)
         return area

@@ -31,7 +31,7 @@ MARKS = {
 }
 """By class, its mark and the theme's role that it is painted in."""
 CLASS_COLUMNS = (
-    Column("Class", "What became of the chance to leave early", 17),
+    Column("Class", "What became of the chance to leave early", 19),
     Column("Tokens", "How many", 3, number=True),
     Column("Share", "Of all tokens after the first", 5, number=True),
     Column("Lost", "Layers run after the first at which the token was right for good", 3, number=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 from PySide6.QtCore import Qt
@@ -14,11 +15,13 @@ _BETWEEN = re.compile(r"( &nbsp;| · )")
 """What stands between the parts of a legend, in rich text."""
 _MARKUP = re.compile("[<&]")
 _REST = " …"
+_SPARE = 1
+"""Pixels: at fractional scales letters are drawn a little wider than they are measured."""
 
 
 class ShortLine(QuietLabel):
-    """Rich text in parts: the last ones that find no room are left out, and the tooltip tells them all. Plain words
-    of one part are cut.
+    """Rich text in parts: the last ones that find no room are left out, and the tooltip tells them all. A first
+    part of mere words is cut where even that is too long.
 
     It asks for no room, so it neither keeps a panel from becoming narrow nor moves what is below it by wrapping.
     """
@@ -26,6 +29,8 @@ class ShortLine(QuietLabel):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, placed=True)
         self._text = ""
+        self._font = ""
+        """The type that the widths are of."""
         self._widths: dict[str, float] = {}
         """Of each part with markup, in pixels; legends say the same for long."""
         self.label.setTextFormat(Qt.TextFormat.RichText)
@@ -46,18 +51,23 @@ class ShortLine(QuietLabel):
         self._shorten()
 
     def _measure_anew(self) -> None:
-        self._widths.clear()
-        self._shorten()
+        """Only in other type: another theme restyles each label several times."""
+        if (font := self.label.font().key()) != self._font:
+            self._font = font
+            self._widths.clear()
+            self._shorten()
 
     def _shorten(self) -> None:
         parts = _BETWEEN.split(self._text)  # every other one is what stands between
         count = len(parts)
-        if self._width(parts) > self.width():
-            while count > 1 and self._width([*parts[:count], _REST]) > self.width():
+        room = self.width() - _SPARE
+        if self._width(parts) > room:
+            while count > 1 and self._width([*parts[:count], _REST]) > room:
                 count -= 2
         shown = "".join(parts) if count == len(parts) else "".join(parts[:count]) + _REST
-        if count == 1 and not _MARKUP.search(self._text):
-            shown = self.label.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, self.width())
+        if count == 1 and "<" not in shown and self._width([shown]) > room:
+            words = self.label.fontMetrics().elidedText(html.unescape(shown), Qt.TextElideMode.ElideRight, room)
+            shown = html.escape(words)
         if shown != self.label.text():
             self.label.setText(shown)
         self.setToolTip("" if shown == self._text else self._text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QSize, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -53,6 +53,10 @@ class MarksView(QWidget):
         column.setSpacing(8)
         column.addLayout(self._page_buttons())
         column.addWidget(self.pages, 1)
+
+    def minimumSizeHint(self) -> QSize:
+        """Less than its parts ask for: a panel behind others must not keep them from becoming low."""
+        return QSize(200, 140)
 
     @Slot()
     def show_find(self) -> None:

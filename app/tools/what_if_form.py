@@ -159,8 +159,7 @@ class WhatIfForm(QWidget):
         )
 
     def _lay_out(self) -> None:
-        rows = Rows()
-        rows.setColumnMinimumWidth(0, 0)  # that of the engine's form is wider than this one can spare
+        rows = Rows(aligned=False)  # as wide as the engine's form is more than this one can spare
         rows.add("Policy", self.policy)
         rows.addWidget(self.own_on, rows.rowCount(), 0)
         rows.addWidget(self.own_value, rows.rowCount() - 1, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.report import exit_colours
 from core.report.exit_colours import ExitPalette
@@ -23,7 +23,7 @@ class Inks:
     offline: str
     """A layer of the offline set, as the scheduler map has it."""
     online: str
-    exits: ExitPalette = ExitPalette.CIVIDIS
+    exits: ExitPalette = field(default=ExitPalette.CIVIDIS, kw_only=True)
 
     def exit_colour(self, exit_layer: int, depth: int) -> str:
         """As `#rrggbb`, from 1 layer run (dark) to `depth` (light)."""

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.form_values import FormValues
+from app.forms import WIDEST_LABEL, NumberSpin, Rows
 from app.look import PROJECTOR, ZOOMS, Look
 from app.question_dialog import QuestionDialog
 from app.settings import ThemeMode
@@ -21,6 +23,7 @@ from core.choices import Record
 from core.report.exit_colours import ExitPalette
 from tests.app.window_stage import WindowStage, undress
 from widgets import motion
+from widgets import theme as looks
 from widgets.palette import DARK, LIGHT, exit_colours, use_exit_palette
 
 
@@ -47,9 +50,24 @@ def test_that_type_grows_and_shrinks_by_steps_and_is_the_desktops_again(dressed:
     assert dressed.window.prompt.text.font().pointSizeF() == pytest.approx(1.1 * usual)
     dressed.trigger("projector")
     assert QApplication.font().pointSizeF() == pytest.approx(1.1 * PROJECTOR * usual)
+    for rows in dressed.window.form.findChildren(Rows):
+        assert rows.columnMinimumWidth(0) == QFontMetrics(QApplication.font()).horizontalAdvance(WIDEST_LABEL)
+    for box in dressed.window.form.findChildren(NumberSpin):
+        assert box.sizeHint().height() >= box.minimumSizeHint().height(), "or the number is cut"
     dressed.window.desk.appearance.take_look(Look())
     assert QApplication.font().pointSizeF() == pytest.approx(usual)
     assert not dressed.window.commands["projector"].isChecked()
+
+
+def test_that_other_colours_of_exit_layers_and_stillness_restyle_no_widget(
+    dressed: WindowStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restyled: list[object] = []
+    monkeypatch.setattr(looks, "apply", lambda *_: restyled.append(_))
+    dressed.window.desk.appearance.take_look(Look(exits=ExitPalette.GREYS, still=True))
+    assert restyled == [], "that takes up to a second"
+    dressed.trigger("zoom_in")
+    assert len(restyled) == 1
 
 
 def test_that_steps_of_type_end_at_the_smallest_and_the_largest() -> None:
