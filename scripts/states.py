@@ -1,7 +1,7 @@
 """Picture every panel and dialog in every state, for looking at them: no model, no network, a minute a theme and scale.
 
     python -m scripts.states OUT                      # both themes
-    python -m scripts.states OUT --theme dark --scale 1.5 --only 'long|tree'
+    python -m scripts.states OUT --theme dark --scale 1.5 --parts sample,panels --only 'long|tree'
 
 Writes `THEME-SCALE-STATE.png`: the window in each state and layout, each panel alone, narrow and wide, each dialog, and
 sheets of the panels. Runs are the tests' fakes, with texts that are hard to show; the rest is the sample session.
@@ -15,12 +15,11 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QEventLoop, Qt
-from PySide6.QtGui import QColor, QPainter, QPixmap
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
 
 from app.application import make_application
@@ -37,8 +36,10 @@ from app.theming import Theming
 from app.tour_steps import STOPS
 from app.workbench import Workbench
 from core.config import DEFAULT_MODEL, Policy, Record, RunSettings
-from core.trace.events import Audited, DraftProposed, Event, TokenEmitted, Verified
+from core.trace.events import Event
 from core.trace.trace import Trace
+from scripts.hard_texts import TEXTS, texted
+from scripts.picture_sheet import sheet
 from tests.fakes import FakeEngine, FakeLoader, fake_run_events
 from widgets.selection import Selection
 
@@ -46,36 +47,10 @@ SIZE = (1440, 900)
 SMALL = (1024, 680)
 SIZES = {"narrow": (300, 300), "low": (560, 190), "wide": (900, 420)}
 """Of a panel alone, in pixels."""
+PARTS = ("live", "texts", "sample", "dialogs", "panels")
 SETTLED_MS, PATIENCE_SECONDS = 700, 60.0
-LONG = ("Donaudampfschifffahrtsgesellschaft" * 6)[:200]
-TEXTS: dict[str, tuple[str, ...]] = {
-    "long": (LONG, " the", LONG[:90], "\n\n\n\t", " " * 24, " x"),
-    "scripts": (" 하늘은", "天空为什么是蓝色", " السماء", " é̂", "👩‍👩‍👧", "\ufffd", " नमस्ते", "\u200b", " שלום", "∑∫"),
-}
-"""Words that are hard to show, by state."""
 DIALOGS = ("settings", "palette", "keys", "explain", "glossary", "about", "goto_token", "parts", "train", "save_layout")
 """Actions that open one of our own dialogs; those of the system are not ours to look at."""
-
-
-def texted(events: Iterable[Event], words: tuple[str, ...]) -> list[Event]:
-    """A fake run that says other words."""
-
-    def text(token_id: int) -> bytes:
-        return words[int(token_id) % len(words)].encode()
-
-    def changed(event: Event) -> Event:
-        match event:
-            case DraftProposed():
-                return replace(event, candidate_bytes=tuple(text(i) for i in event.candidate_ids))
-            case Audited():
-                return replace(event, token_bytes=tuple(text(i) for i in event.token_ids))
-            case Verified():
-                return replace(event, argmax_bytes=text(event.argmax_id))
-            case TokenEmitted():
-                return replace(event, token_bytes=text(event.token_id))
-        return event
-
-    return [changed(event) for event in events]
 
 
 class Studio:
@@ -85,6 +60,7 @@ class Studio:
         self._application, self._only = application, re.compile(only)
         self._stem = str(out / f"{mode.value}-{scale:g}x-")
         self._loader = FakeLoader(FakeEngine(tokens=40, depth=30))
+        self._has_sample = False
         self.window = MainWindow(Preferences())
         Theming(application, mode).attach(self.window)
         self.window.recall()
@@ -96,15 +72,13 @@ class Studio:
         self.window.resize(*SIZE)
         self.window.show()
 
-    def take_all(self) -> None:
-        """Every state, in the order in which a user meets them."""
+    def take_all(self, parts: Collection[str]) -> None:
+        """Every state of these parts, in the order in which a user meets them."""
         self.settle()
         self.take("empty")
-        self._live()
-        self._texts()
-        self._sample()
-        self._dialogs()
-        self._panels()
+        for name, take in zip(PARTS, (self._live, self._texts, self._sample, self._dialogs, self._panels), strict=True):
+            if name in parts:
+                take()
 
     def close(self) -> None:
         self.window.close()
@@ -176,16 +150,23 @@ class Studio:
         self.session.select(selection)
         self.settle()
 
-    def _sample(self) -> None:
-        before = self.session.trace
+    def _open_sample(self) -> None:
+        """Show the sample session, which is asked about where runs are unsaved; nothing where it is on show."""
+        if self._has_sample:
+            return
+        before, unsaved = self.session.trace, self.work.files.library.is_unsaved
         self.work.files.open_sample()
-        self.wait(lambda: self._dialog() is not None)
-        self.settle()
-        self.take("dialog-unsaved")
-        discard = next(button for button in self.window.findChildren(QPushButton) if button.text() == "&Discard")
-        discard.click()
+        if unsaved:
+            self.wait(lambda: self._dialog() is not None)
+            self.settle()
+            self.take("dialog-unsaved")
+            next(one for one in self.window.findChildren(QPushButton) if one.text() == "&Discard").click()
         self.wait(lambda: self.session.trace is not before and not self.work.files.is_busy)
         self.settle()
+        self._has_sample = True
+
+    def _sample(self) -> None:
+        self._open_sample()
         self.take("sample")
         for layout, front in (("teaching", ()), ("debugging", ("what_if",)), ("debugging", ("inspector", "kv_map"))):
             self._layout(layout, front)
@@ -219,6 +200,7 @@ class Studio:
     # Dialogs
 
     def _dialogs(self) -> None:
+        self._open_sample()
         for name in DIALOGS:
             if not self._wanted(f"dialog-{name}"):
                 continue
@@ -257,6 +239,7 @@ class Studio:
     # Panels
 
     def _panels(self) -> None:
+        self._open_sample()
         for place in PLACES:
             if not self._wanted(f"panel-{place.key}"):
                 continue
@@ -330,29 +313,12 @@ class Studio:
         return self._only.search(state) is not None
 
 
-def sheet(paths: list[Path], out: Path, width: int = 3000, gap: int = 12) -> None:
-    """Put pictures side by side, in rows of at most `width` pixels."""
-    pictures, places, x, y, row = [QPixmap(str(path)) for path in paths], [], gap, gap, 0
-    for picture in pictures:
-        if x > gap and x + picture.width() > width:
-            x, y, row = gap, y + row + gap, 0
-        places.append((x, y))
-        x, row = x + picture.width() + gap, max(row, picture.height())
-    made = QPixmap(width, y + row + gap)
-    made.fill(QColor("#808080"))
-    painter = QPainter(made)
-    for (left, top), picture in zip(places, pictures, strict=True):
-        painter.drawPixmap(left, top, picture)
-    painter.end()
-    if pictures:
-        made.save(str(out))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", type=Path, help="folder for the pictures")
     parser.add_argument("--scale", type=float, default=1.0, help="pixels of the screen a pixel (default: %(default)s)")
     parser.add_argument("--theme", choices=("dark", "light"), help="only this one")
+    parser.add_argument("--parts", default=",".join(PARTS), help="what to go through (default: %(default)s)")
     parser.add_argument("--only", default="", metavar="PATTERN", help="only states whose names this pattern finds")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
@@ -365,7 +331,7 @@ def main() -> int:
         for mode in [ThemeMode(given.theme)] if given.theme else (ThemeMode.DARK, ThemeMode.LIGHT):
             studio = Studio(application, mode, given.out, given.scale, given.only)
             try:
-                studio.take_all()
+                studio.take_all(given.parts.split(","))
             finally:
                 studio.close()
     return 0
