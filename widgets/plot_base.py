@@ -56,6 +56,7 @@ class PlotView(QWidget):
         # It has a ground of its own: what lies below need not be painted with it.
         self.canvas.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.canvas.viewport().installEventFilter(self)
+        keep_room(self.canvas)
         self.view = pg.ViewBox(enableMenu=False)
         self.x_axis = TextAxis("bottom", captions[0], ticks[0])
         self.y_axis = TextAxis("left", captions[1], ticks[1])
@@ -263,6 +264,13 @@ class PlotView(QWidget):
 
     def double_clicked(self) -> None:
         """Undo panning and zooming, where there is any."""
+
+
+def keep_room(widget: QWidget) -> None:
+    """Leave a widget its room while a message stands in its place: else all is laid out anew when it comes back."""
+    policy = widget.sizePolicy()
+    policy.setRetainSizeWhenHidden(True)
+    widget.setSizePolicy(policy)
 
 
 _COMMANDS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier

@@ -14,7 +14,7 @@ from core.analysis.summaries import CandidateCurves
 from widgets.candidate_legend import CandidateLegend, Entry
 from widgets.curve_items import STRIP, Curves, ExitLine, Ground, Scores, exit_label, shown_curves, strip_y
 from widgets.palette import Theme
-from widgets.plot_base import PlotView
+from widgets.plot_base import PlotView, keep_room
 from widgets.plot_items import Cursor, whole_ticks
 from widgets.selection import Selection
 from widgets.theme import SMALL
@@ -78,6 +78,8 @@ class ProbabilityCurvesView(PlotView):
         row.addWidget(self.legend, 1, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self.scale, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.score_box, 0, Qt.AlignmentFlag.AlignTop)
+        for one in (self.legend, self.scale, self.score_box):
+            keep_room(one)
         self.column.insertLayout(0, row)
 
     def _build_scale(self) -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from tests.widgets.plots import DEPTH, audited, candidates, click, painted, shown
@@ -39,6 +41,28 @@ def test_that_curves_take_the_place_of_the_sentence(view: ProbabilityCurvesView)
     view.set_curves(candidates())
     assert view.message == ""
     assert not view.canvas.isHidden()
+
+
+def test_that_nothing_is_laid_out_anew_where_a_sentence_stood_for_a_while(view: ProbabilityCurvesView) -> None:
+    view.show()
+    view.set_curves(candidates())
+    QApplication.processEvents()
+    sizes: list[QSize] = []
+
+    class Watch(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if isinstance(event, QResizeEvent):
+                sizes.append(event.size())
+            return False
+
+    watch, place = Watch(view), view.canvas.geometry()
+    view.canvas.installEventFilter(watch)
+    view.set_curves(None, PREFILL)
+    QApplication.processEvents()
+    view.set_curves(candidates())
+    QApplication.processEvents()
+    assert sizes == []
+    assert view.canvas.geometry() == place
 
 
 @pytest.mark.parametrize("layers", [(), (11,), (11, 12, 13), tuple(range(29))])
