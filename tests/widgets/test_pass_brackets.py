@@ -12,7 +12,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from tests.widgets.test_token_strip import chips, words
+from tests.widgets.strip_stage import chips, words
 from widgets.palette import DARK
 from widgets.pass_brackets import Span, spans
 from widgets.token_strip import TokenStrip
