@@ -108,7 +108,8 @@ def opened(arguments: argparse.Namespace) -> Iterator[Origin]:
     with closing(SessionFile(arguments.fork)) as file:
         numbers = [run.number for run in file.runs]
         number = numbers[choosing.chosen(file.path, numbers, arguments.run)]
-        line = descent({run.number: run.started.branch and run.started.branch.origin for run in file.runs}, number)
+        branches = {run.number: run.started.branch for run in file.runs}
+        line = descent({one: branch.origin if branch else None for one, branch in branches.items()}, number)
         yield Origin(
             trace=file.trace(number),
             kept=tuple(RawRun.of(file, one) for one in line),
