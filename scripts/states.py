@@ -35,7 +35,8 @@ from app.settings import Preferences, ThemeMode
 from app.theming import Theming
 from app.tour_steps import STOPS
 from app.workbench import Workbench
-from core.config import DEFAULT_MODEL, Policy, Record, RunSettings
+from core.choices import Policy, Record
+from core.config import DEFAULT_MODEL, RunSettings
 from core.trace.events import Event
 from core.trace.trace import Trace
 from scripts.hard_texts import TEXTS, texted
