@@ -10,9 +10,9 @@ from functools import lru_cache
 def visible(token_bytes: bytes, special: bool = False) -> str:
     """A form of these bytes for a chip or an axis, in which nothing is invisible.
 
-    Spaces become `·`, newlines `⏎`, tabs `⇥`, other control characters `<08>`, for which few fonts have pictures, or
-    their `\\u` escape, bytes that are not UTF-8 on their own `<E2>`. A combining mark without a letter gets a dotted circle to sit on, and
-    a joiner with nothing to join is escaped. Control tokens are shown as they are written.
+    Spaces become `·`, newlines `⏎`, tabs `⇥`. Other control characters, for which few fonts have pictures, become
+    `<08>` or their `\\u` escape, bytes that are not UTF-8 on their own `<E2>`. A combining mark without a letter gets a
+    dotted circle to sit on, and a joiner with nothing to join is escaped. Control tokens are shown as they are written.
     """
     return _spelled(token_bytes, special, space="·")
 
