@@ -165,5 +165,10 @@ class Workbench(QObject):
 
     @Slot(object)
     def _show_failure(self, failure: Failure) -> None:
-        if not self.flow.take_failure(failure):
+        if not self.flow.take_failure(failure) and not self._is_told(failure):
             ErrorDialog(failure, self.window.theme, self.window, self.window.desk.report).open()
+
+    def _is_told(self, failure: Failure) -> bool:
+        """Whether a dialog that is open says so already."""
+        dialogs = self.window.findChildren(ErrorDialog)
+        return any(one.isVisible() and one.accessibleDescription() == failure.sentence for one in dialogs)

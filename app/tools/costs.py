@@ -82,10 +82,12 @@ class CostsTool(Tool):
 
     @Slot(object, object)
     def _take(self, trace: ReadableTrace, outcome: Costs | Failure) -> None:
+        if trace is not self.trace:
+            return
         if isinstance(outcome, Failure):
             self.panel.set_subtitle("")
             self.work.session.failed.emit(outcome)
-        elif trace is self.trace:
+        else:
             self.found = outcome
             self._show(trace)
 

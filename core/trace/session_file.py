@@ -57,6 +57,7 @@ class SessionFile:
             UserError: it cannot be read; the sentence says why.
         """
         self.path = path
+        self.is_closed = False
         self._lock = threading.Lock()
         self._database = database.open_to_read(path)
         try:
@@ -75,8 +76,8 @@ class SessionFile:
 
         Args:
             number: one of those in `runs`.
-            on_damage: told of a token that cannot be read, which then shows as no more than was emitted; without it,
-                reading such a token raises `UserError`.
+            on_damage: told, once, that tokens cannot be read, which then show as no more than was emitted; without it,
+                reading such a token raises `UserError`. Nobody is told of a file that was closed meanwhile.
 
         Raises:
             UserError: the run's overview is damaged.
@@ -109,11 +110,14 @@ class SessionFile:
     def rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """All rows that a query gives; raises `UserError`."""
         with explained(self.path), self._lock:
+            if self.is_closed:
+                raise UserError(f"{self.path} was closed meanwhile; open it again.")
             return self._database.execute(query, values).fetchall()
 
     def close(self) -> None:
         """Let go of the file. Its traces cannot read on."""
         with self._lock:
+            self.is_closed = True
             self._database.close()
 
     def _read_runs(self) -> tuple[RunInfo, ...]:

@@ -159,6 +159,7 @@ class StoredRecords(Sequence[TokenRecord]):
         self, file: SessionFile, info: RunInfo, overview: Overview, on_damage: Callable[[UserError], None] | None
     ) -> None:
         self._file, self._info, self._overview, self._on_damage = file, info, overview, on_damage
+        self._has_told = False
         self._count = len(overview) + info.in_flight
         self._passes: OrderedDict[int, list[TokenRecord]] = OrderedDict()
         """By its first token, the records of a pass; the least recently used first."""
@@ -205,7 +206,9 @@ class StoredRecords(Sequence[TokenRecord]):
         except UserError as error:
             if self._on_damage is None:
                 raise
-            self._on_damage(error)
+            if not self._has_told and not self._file.is_closed:  # a sweep may still go on over a run that was left
+                self._has_told = True
+                self._on_damage(error)
             return [self._bare(token) for token in range(first, end)]
 
     def _gathered(self, first: int, end: int) -> list[TokenRecord]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
+from app.failure import Failure
 from app.run_state import RunState
 from tests.app.window_stage import WindowStage
 from tests.fakes import FakeEngine, FakeLoader
@@ -92,6 +93,17 @@ def test_that_an_exception_in_the_engine_becomes_a_dialog_with_details_and_a_usa
     assert stage.shows("tokens")
     stage.loader.engine.error = None
     stage.finish()
+
+
+def test_that_what_a_dialog_says_already_opens_no_second_one(stage: WindowStage) -> None:
+    for sentence in ("The file is damaged.", "The file is damaged.", "The disk is full.", "The file is damaged."):
+        stage.session.failed.emit(Failure(sentence, "", True))
+    assert sorted(error.sentence.text() for error in stage.errors()) == ["The disk is full.", "The file is damaged."]
+    for error in stage.errors():
+        error.close()
+    stage.session.failed.emit(Failure("The file is damaged.", "", True))
+    assert len(stage.errors()) == 1, "closed and met again, it is told again"
+    stage.errors()[0].close()
 
 
 def test_that_an_empty_prompt_is_refused_beside_the_prompt_and_nothing_runs(stage: WindowStage) -> None:

@@ -216,6 +216,24 @@ def test_that_a_view_goes_on_beside_a_damaged_token(path: Path) -> None:
     assert len(told) == 1, "it is told once, not at every look"
 
 
+def test_that_many_damaged_tokens_are_told_of_once(path: Path) -> None:
+    change(path, "UPDATE stretches SET events = zeroblob(40)")
+    told: list[UserError] = []
+    assert not any(record.audit for record in SessionFile(path).trace(0, told.append).records)
+    assert len(told) == 1
+
+
+def test_that_a_run_that_was_left_while_it_was_swept_is_not_called_damaged(path: Path) -> None:
+    file, told = SessionFile(path), list[UserError]()
+    records = file.trace(0, told.append).records
+    assert records[0].emitted is not None
+    file.close()
+    assert not any(record.audit for record in records[1:])
+    assert told == []
+    with pytest.raises(UserError, match="was closed meanwhile"):
+        file.marks()
+
+
 # Places and disks
 
 
