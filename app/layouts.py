@@ -70,9 +70,9 @@ FIRST = Layout(
 """Where every panel is put at first and by Reset."""
 TEACHING = Layout(
     rows=(
-        Row(0.28, (Group(("prompt", "settings"), 0.32), Group(("tokens",), 0.68))),
-        Row(0.42, (Group(("exits",), 0.45), Group(("candidates", "tree", "layers"), 0.55))),
-        Row(0.30, (Group(("why", "ledger"), 0.55), Group(("guess",), 0.45))),
+        Row(0.26, (Group(("prompt", "settings"), 0.32), Group(("tokens",), 0.68))),
+        Row(0.38, (Group(("exits",), 0.45), Group(("candidates", "tree", "layers"), 0.55))),
+        Row(0.36, (Group(("why", "ledger"), 0.55), Group(("guess",), 0.45))),
     ),
 )
 DEBUGGING = Layout(

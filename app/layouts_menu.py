@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QApplication, QInputDialog, QMenu, QWidget
 
@@ -13,7 +13,8 @@ from app.actions import LAYOUTS, explain
 from app.desk_settings import LONGEST_NAME, MOST_LAYOUTS
 from app.layouts import NAMED
 from app.panel import Panel
-from app.places import TOKENS
+from app.panel_keys import focus_in
+from app.places import PROMPT, TOKENS
 
 if TYPE_CHECKING:
     from app.main_window import MainWindow
@@ -88,12 +89,23 @@ class LayoutsMenu(QObject):
     def _arrange(self) -> None:
         action = self.sender()
         self._window.host.arrange(NAMED[action.objectName().removeprefix("layout_")])
+        QTimer.singleShot(0, self, self._keep_focus)  # once the panels are where they go
 
     @Slot(QAction)
     def _take_own(self, action: QAction) -> None:
         state = self._settings.layouts.get(str(action.data()))
         if state is not None and not self._window.host.restore(state):
             self._forget(action)
+        QTimer.singleShot(0, self, self._keep_focus)
+
+    @Slot()
+    def _keep_focus(self) -> None:
+        """A panel that went took the focus along: the one that had it gets it back, else the tokens or the prompt."""
+        panels = self._window.panels
+        for key in (self.focused, TOKENS.key, PROMPT.key):
+            has_it = QApplication.focusWidget() is not None
+            if has_it or (not panels[key].visibleRegion().isEmpty() and focus_in(panels[key])):
+                return
 
     @Slot(QAction)
     def _forget(self, action: QAction) -> None:

@@ -116,6 +116,8 @@ class Panel(QDockWidget):
     maximise_wanted = Signal()
     explain_wanted = Signal()
     """The user asks what this panel shows."""
+    filled = Signal()
+    """Its view is on show, where a sentence was."""
 
     def __init__(self, place: Place, parent: QWidget | None = None) -> None:
         super().__init__(place.title, parent)
@@ -158,7 +160,10 @@ class Panel(QDockWidget):
             self._stack.setCurrentWidget(self.empty)
         else:
             assert self.view is not None, "a panel without a view has nothing to show"
+            was_empty = self.is_empty
             self._stack.setCurrentWidget(self.view)
+            if was_empty:
+                self.filled.emit()
 
     def add_action(self, action: QAction) -> None:
         """A quiet button for `action` in the title bar."""

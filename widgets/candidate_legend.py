@@ -25,8 +25,8 @@ _SAMPLE, _SHORT = 24, 10
 """Pixels of a line's sample; the short one, where an entry has little room, is hardly more than its marker."""
 _LITTLE = 72
 _GAP = 12
-_LEAST = 96
-"""Pixels for an entry, below which a row is too crowded. The rows hang on the width alone, not on the texts: a plot
+_LEAST = 16
+"""Letters for an entry, below which a row is too crowded. The rows hang on the width alone, not on the texts: a plot
 that changed its height from token to token could not be compared."""
 
 
@@ -73,7 +73,7 @@ class CandidateLegend(QWidget):
         return QSize(320, self.heightForWidth(self.width()))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(2 * (_SAMPLE + _GAP), self._row_height())
+        return QSize(2 * (_SHORT + 18), self._row_height())  # two markers, each with a letter
 
     def hasHeightForWidth(self) -> bool:
         return True
@@ -82,7 +82,8 @@ class CandidateLegend(QWidget):
         return self._row_height() * self._rows(width)
 
     def _rows(self, width: int) -> int:
-        return 1 if len(self._entries) * _LEAST <= width or len(self._entries) < 3 else 2
+        least = _LEAST * self._type(False)[1].averageCharWidth()
+        return 1 if len(self._entries) * least <= width or len(self._entries) < 3 else 2
 
     def _row_height(self) -> int:
         return round(self._type(True)[1].height()) + 4

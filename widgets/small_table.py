@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QResizeEvent
+from PySide6.QtGui import QFont, QFontMetrics, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QTableView, QWidget
 
 from widgets.theme import SMALL
 
 PADDING = 24
 """Pixels of a column beside its text."""
+_ROUNDED = 0.1
+"""Points by which a font may differ from what it was asked to be."""
 _RESTYLED = (QEvent.Type.StyleChange, QEvent.Type.FontChange)
 
 
@@ -25,6 +27,8 @@ class SmallTable(QTableView):
         """`name` is for screen readers; a row is `spare` pixels higher than its text."""
         self._samples: tuple[str, ...] = ()
         self._elastic: int | None = None
+        self._is_taking = True
+        """Whether the type is being taken over, which makes further changes of it."""
         self._spare, self._type_size = spare, QApplication.font().pointSizeF()
         super().__init__(parent)
         self.setModel(model)
@@ -41,6 +45,7 @@ class SmallTable(QTableView):
         header.setHighlightSections(False)
         header.setMinimumSectionSize(PADDING)
         self._take_type()
+        self._is_taking = False
 
     def fit(self, samples: Sequence[str], elastic: int | None = None) -> None:
         """Make each column as wide as its heading and a sample of what it holds.
@@ -68,9 +73,21 @@ class SmallTable(QTableView):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() in _RESTYLED and QApplication.font().pointSizeF() != self._type_size:
+        if event.type() in _RESTYLED:
+            self._follow_type()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._follow_type()  # what is hidden is styled only now, and may be given the font that it had before
+
+    def _follow_type(self) -> None:
+        size = QApplication.font().pointSizeF()
+        is_other = size != self._type_size or abs(self.font().pointSizeF() - size * SMALL) > _ROUNDED
+        if is_other and not self._is_taking:
+            self._is_taking = True
             self._take_type()
             self._resize_columns()
+            self._is_taking = False
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -27,7 +27,7 @@ class GuessTool(Tool):
 
     def build(self) -> QWidget:
         self.view, self.guessing = GuessView(), self.work.guessing
-        self.view.turned.connect(self.guessing.turn)
+        self.view.turned.connect(self._turn)
         self.view.guessed.connect(self.guessing.guess)
         self.view.reset_wanted.connect(self.guessing.reset)
         self.view.export_wanted.connect(self._export)
@@ -44,6 +44,13 @@ class GuessTool(Tool):
 
     def apply_theme(self, theme: Theme) -> None:
         self.view.apply_theme(theme)
+
+    @Slot(bool)
+    def _turn(self, on: bool) -> None:
+        """Begin or end; who begins can type the first guess at once."""
+        self.guessing.turn(on)
+        if on and self.guessing.question.token is not None:
+            self.view.ask()
 
     @Slot()
     def _show(self) -> None:
