@@ -124,6 +124,7 @@ class Studio:
         self._loader.engine.error, self._loader.engine.error_at = ValueError("a fault of the program"), 60
         self.session.run("Why is the sky blue?", settings)
         self.wait(lambda: self._dialog() is not None)
+        self.settle()
         self.take("failed")
         self._close_dialogs()
 
