@@ -273,14 +273,15 @@ class Views(QObject):
         self.tokens.set_in_flight(last.layers_run if last and in_flight else None, self._trace.depth)
 
     def _draw_exits(self, first: int) -> None:
+        assert self._trace is not None
         self._update_figures()
-        self.exits.set_series(self.figures.exit_series(), first)
         self.exits.set_growing(self._trace.ended is None)
+        self.exits.set_series(self.figures.exit_series(), first)
 
     def _draw_scheduler(self, first: int) -> None:
         assert self._trace is not None
-        self.scheduler.set_map(scheduler_map(self._trace, first))
         self.scheduler.set_growing(self._trace.ended is None)
+        self.scheduler.set_map(scheduler_map(self._trace, first))
 
     def _draw_curves(self, first: int) -> None:
         record = self._record()
