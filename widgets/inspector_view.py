@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSplitter, QTabBar, QVBoxLayout, QWidget
 
@@ -15,6 +15,8 @@ from widgets.palette import Theme
 BESIDE_FROM, BELOW_FROM = 800, 560
 """Width from which the quality stands beside the features, else height from which it stands below them; in a smaller
 panel one of the two is shown, behind a tab."""
+TABLE_ROOM = 90
+"""Pixels below the words for the table's head and a few of its features."""
 
 
 class InspectorView(QWidget):
@@ -25,6 +27,8 @@ class InspectorView(QWidget):
         self.setAccessibleName("Predictor inspector")
         self._arranged: tuple[bool, bool] | None = None
         """Whether there was room beside and below when sizes were given last; those that the user gives then stay."""
+        self._found: Inspection | None = None
+        self._why_empty = ""
         self.words = QLabel()
         self.words.setAccessibleName("The selected predictor’s judgement")
         self.words.setTextFormat(Qt.TextFormat.RichText)
@@ -32,6 +36,7 @@ class InspectorView(QWidget):
         self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.table, self.quality = InspectorTable(), CalibrationView()
         self.judgement = QWidget()
+        self.judgement.installEventFilter(self)
         column = QVBoxLayout(self.judgement)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
@@ -57,9 +62,22 @@ class InspectorView(QWidget):
 
     def show_inspection(self, found: Inspection | None, why_empty: str = "") -> None:
         """Show this judgement, or the sentence that says why there is none."""
-        self.words.setText(judgement_words(found) if found is not None else why_empty)
+        self._found, self._why_empty = found, why_empty
+        self._show_words()
         self.table.rows.set_inspection(found)
         self.table.setVisible(found is not None)
+
+    def _show_words(self) -> None:
+        """All of them where they and some of the table find room, else fewer with the rest in the tooltip."""
+        found = self._found
+        told = self._why_empty if found is None else judgement_words(found)
+        self.words.setText(told)
+        fits = (
+            found is None or self.words.heightForWidth(self.judgement.width()) + TABLE_ROOM <= self.judgement.height()
+        )
+        if found is not None and not fits:
+            self.words.setText(judgement_words(found, brief=True))
+        self.words.setToolTip("" if fits else told)
 
     def apply_theme(self, theme: Theme) -> None:
         """Take over these colours, live."""
@@ -86,3 +104,9 @@ class InspectorView(QWidget):
             self._arranged = (beside, below)
             whole = self.width() if beside else self.height()
             self.splitter.setSizes([round(0.52 * whole), round(0.48 * whole)])
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The words have as much room as there is beside or above the quality."""
+        if event.type() is QEvent.Type.Resize:
+            self._show_words()
+        return False

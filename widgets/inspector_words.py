@@ -7,8 +7,11 @@ from core.analysis.wording import bold, compared, joined
 from widgets.inspector_table import signed
 
 
-def judgement_words(found: Inspection) -> str:
-    """What the predictor said and what would have changed its mind (minimal HTML)."""
+def judgement_words(found: Inspection, *, brief: bool = False) -> str:
+    """What the predictor said and what would have changed its mind (minimal HTML).
+
+    `brief` leaves out what the table's columns tell, too.
+    """
     if found.in_tree and found.passes:
         decision = "this node would pass; a path is proposed where its lowest node does"
     else:
@@ -18,7 +21,7 @@ def judgement_words(found: Inspection) -> str:
         f"Score {compared(found.score, found.threshold)}: {decision}.{who}",
         _alone(found),
         _together(found),
-        f"Taken out, a feature is set to {found.neutral.words}.",
+        "" if brief else f"Taken out, a feature is set to {found.neutral.words}.",
     )
 
 

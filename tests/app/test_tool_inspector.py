@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.places import INSPECTOR
@@ -28,6 +29,7 @@ from tests.fakes import fake_ranking, fake_run_events
 from tests.widgets.plots import click
 from widgets.calibration_words import Tab, bin_name
 from widgets.inspector_table import ALONE, EFFECT, GRADIENT, MEAN, VALUE, WITHOUT, number, signed
+from widgets.inspector_view import InspectorView
 from widgets.inspector_words import judgement_words
 from widgets.selection import Selection
 
@@ -124,9 +126,9 @@ def test_that_a_bin_selects_its_tokens_everywhere_and_they_can_be_stepped_throug
     stage: WindowStage, audited: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lit: list[list[int]] = []
-    monkeypatch.setattr(stage.work.views, "set_highlight", lambda tokens, name: lit.append(tokens.tolist()))
     stage.session.show_trace(audited)
     tool = settled(stage, Selection(TOKEN, LAYER))
+    monkeypatch.setattr(stage.work.views, "set_highlight", lambda tokens, name: lit.append(tokens.tolist()))
     quality = tool.view.quality
     tool.view.tabs.setCurrentIndex(1)
     assert quality.found is not None
@@ -144,6 +146,11 @@ def test_that_a_bin_selects_its_tokens_everywhere_and_they_can_be_stepped_throug
     stage.qtbot.keyClick(quality.reliability, Qt.Key.Key_Left)
     stage.qtbot.keyClick(quality.reliability, Qt.Key.Key_Return)
     assert len(lit) == (2 if quality.found.calibration.counts[at - 1] else 1)
+    stage.session.show_trace(Trace.of(fake_run_events(20, DEPTH, audit=True, run=1)))
+    settled(stage)
+    assert not quality._tokens, "they were the other run's"
+    assert quality.found is not None
+    assert quality.found.tokens < 40
 
 
 def test_that_each_tab_has_a_table_with_the_same_numbers(stage: WindowStage, audited: Trace) -> None:
@@ -206,3 +213,18 @@ def test_that_a_nodes_score_above_the_threshold_is_not_told_to_be_a_proposal(aud
     assert "an exit is proposed" not in told
     assert "a path is proposed where its lowest node does" in told
     assert "no exit is proposed" in judgement_words(replace(above, threshold=0.95, in_tree=True))
+
+
+def test_that_words_that_find_no_room_are_left_out_whole_and_kept_in_the_tooltip(qtbot: QtBot, audited: Trace) -> None:
+    view, found = InspectorView(), inspect(audited, small_bank(), TOKEN, LAYER)
+    qtbot.addWidget(view)
+    with qtbot.waitExposed(view):
+        view.resize(446, 150)  # about as in a window of 1280 × 720
+        view.show()
+    view.show_inspection(found)
+    for height, whole in ((150, False), (420, True), (150, False)):
+        view.resize(446, height)
+        QApplication.processEvents()
+        assert ("Taken out" in view.words.text()) is whole
+        assert ("Taken out" in view.words.toolTip()) is not whole
+        assert view.words.height() >= view.words.heightForWidth(view.words.width()), "a line is cut"
