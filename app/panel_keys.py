@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QTabBar, QWidget
 
 if TYPE_CHECKING:
     from app.panel import Panel
@@ -64,7 +64,9 @@ class PanelKeys(QObject):
 
     def _fill(self, key: str) -> None:
         """Give the focus that was wanted when there was nothing to give it to, unless it has gone elsewhere."""
-        if self._awaited == (key, QApplication.focusWidget()):
+        awaited, before = self._awaited
+        focus = QApplication.focusWidget()
+        if awaited == key and (focus is before or focus is None or isinstance(focus, QTabBar)):
             self._awaited = "", None
             focus_in(self._panels[key])
 

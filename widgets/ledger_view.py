@@ -101,7 +101,13 @@ class LedgerView(QWidget):
 
     @Slot()
     def next_token(self) -> None:
-        """Select the class's next token after the selected one, the first after the last."""
+        """Select the class's next token after the selected one, the first after the last.
+
+        Where no class is chosen, the one that the cursor stands at is.
+        """
+        if self.entry is None and self.classes.currentIndex().isValid():
+            self._choose(self.classes.currentIndex().row())
+            return
         if not len(self._tokens):
             return
         token = self._selection.token

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QButtonGroup, QCheckBox, QHBoxLayout, QToolButton, QWidget
+from PySide6.QtGui import QFont, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QButtonGroup, QCheckBox, QHBoxLayout, QToolButton, QWidget
 
 from core.analysis.summaries import CandidateCurves
 from widgets.candidate_legend import CandidateLegend, Entry
@@ -36,6 +36,8 @@ NO_AUDIT_TIP = (
 )
 TOO_EARLY_TIP = "Probabilities in the whole vocabulary come with the audit, once the token has left."
 
+NARROW = 46
+"""Letters of width below which the legend stands above the choices and not beside them."""
 _TOP_ROOM = 18
 _BOTTOM = -0.03
 _MARKS = ("●", "▲", "■", "◆")
@@ -72,15 +74,27 @@ class ProbabilityCurvesView(PlotView):
         self.score_box.setAccessibleName("Show the predictor's scores")
         self.score_box.toggled.connect(self._on_score_toggled)
         self._build_scale()
-        row = QHBoxLayout()
-        row.setContentsMargins(8, 0, 8, 0)
-        row.setSpacing(10)
-        row.addWidget(self.legend, 1, Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self.scale, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self.score_box, 0, Qt.AlignmentFlag.AlignTop)
+        self._header, choices = QHBoxLayout(), QHBoxLayout()
+        self._header.setContentsMargins(8, 0, 8, 0)
+        for row in (self._header, choices):
+            row.setSpacing(10)
+        choices.addWidget(self.scale, 0, Qt.AlignmentFlag.AlignTop)
+        choices.addWidget(self.score_box, 0, Qt.AlignmentFlag.AlignTop)
+        choices.addStretch(1)
+        self._header.addWidget(self.legend, 100, Qt.AlignmentFlag.AlignVCenter)
+        self._header.addLayout(choices)
         for one in (self.legend, self.scale, self.score_box):
             keep_room(one)
-        self.column.insertLayout(0, row)
+        self.column.insertLayout(0, self._header)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where there is little width the legend has a line of its own."""
+        super().resizeEvent(event)
+        narrow = self.width() < NARROW * self.fontMetrics().averageCharWidth()
+        wanted = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
+        if self._header.direction() is not wanted:
+            self._header.setDirection(wanted)
+            self._header.setSpacing(2 if narrow else 10)
 
     def _build_scale(self) -> None:
         """The toggle *local / full vocabulary*."""
