@@ -49,9 +49,9 @@ class Aim:
     def click(self, cage: Cage, button: Qt.MouseButton, modifier: Qt.KeyboardModifier) -> None:
         """Press and let go there. Not by one call of Qt's, which goes on with a window that the press has closed."""
         if (window := self.present) is not None:
-            QTest.mousePress(window, button, modifier, self.at)
+            QTest.mousePress(window, button, modifier, inside(window, self.at))
         if (window := self.present or cage.window.windowHandle()) is not None:
-            QTest.mouseRelease(window, button, modifier, self.at)
+            QTest.mouseRelease(window, button, modifier, inside(window, self.at))
 
 
 def command(cage: Cage, chance: random.Random) -> str:
@@ -93,15 +93,15 @@ def drag(cage: Cage, chance: random.Random) -> str:
     found = aim(chance)
     if found is None:
         return "drag: nowhere"
-    at, room = found.at, QRect(QPoint(0, 0), found.window.size())
+    at = found.at
     QTest.mousePress(found.window, LEFT, Modifier.NoModifier, at)
     for _ in range(3):
         at = at + QPoint(chance.randint(-120, 120), chance.randint(-80, 80))
-        at = QPoint(min(max(at.x(), 0), room.right()), min(max(at.y(), 0), room.bottom()))
         if (window := found.present) is not None:
+            at = inside(window, at)
             QTest.mouseMove(window, at)
     if (window := found.present or cage.window.windowHandle()) is not None:
-        QTest.mouseRelease(window, LEFT, Modifier.NoModifier, at)
+        QTest.mouseRelease(window, LEFT, Modifier.NoModifier, inside(window, at))
     return f"drag from {found.what}"
 
 
@@ -277,6 +277,12 @@ def aim(chance: random.Random) -> Aim | None:
     if not QRect(QPoint(0, 0), handle.size()).contains(place):
         return None
     return Aim(top, handle, place, name_of(top.childAt(place) or top))
+
+
+def inside(window: QWindow, at: QPoint) -> QPoint:
+    """The place in a window that is nearest: it may have become smaller, or another one by now."""
+    room = QRect(QPoint(0, 0), window.size())
+    return QPoint(min(max(at.x(), 0), room.right()), min(max(at.y(), 0), room.bottom()))
 
 
 def name_of(widget: QWidget | None) -> str:
