@@ -170,7 +170,7 @@ QDockWidget::title { background: transparent; padding: 8px 10px 6px 10px; text-a
 QTabBar { background: transparent; }
 QTabBar::tab { color: $muted; background: transparent; border: none; border-bottom: 2px solid transparent;
     padding: 6px 12px; }
-QTabBar[narrow="true"]::tab { padding: 6px 3px; }
+QTabBar[narrow="true"]::tab { padding: 6px; }
 QTabBar::tab:hover { color: $text; }
 QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
 QTabBar::tab:focus { color: $accent; }

@@ -94,6 +94,7 @@ class ComparePanel(QWidget):
         self._words = words
         self._show_words()
         self.parting.setToolTip(tip)
+        self.plot.set_growing(any(one.ended is None for one in aligned.runs))
         self.plot.show_aligned(aligned)
         self.table.show_aligned(aligned)
         self._pages.setCurrentIndex(1)

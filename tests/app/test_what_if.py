@@ -9,18 +9,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtGui import QTextDocument
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.places import LEDGER, WHAT_IF, Place
 from app.run_state import RunState
 from app.tools.ledger import LedgerTool
 from app.tools.what_if import FIRST_ONLY, WhatIf
+from app.tools.what_if_words import no_rerun
 from core.analysis.columns import columns_of
 from core.analysis.forks import fork_at
 from core.analysis.ledger import LABELS, ledger
 from core.analysis.what_if import Redecider
 from core.choices import Policy, Record
 from core.config import RunSettings, TreeSettings
+from core.trace.events import Branch
 from core.trace.fork import Fork
 from core.trace.saving import MemoryRun, save_session
 from core.trace.trace import Trace
@@ -29,6 +32,8 @@ from tests.app.tiny_loader import TinyLoader
 from tests.app.window_stage import WindowStage
 from tests.core.recordings import DEPTH, PROMPTS, Recorder, audit_settings
 from tests.tiny import make_tiny_model
+from widgets import theme as looks
+from widgets.palette import DARK
 
 
 @pytest.fixture(scope="module")
@@ -191,6 +196,30 @@ def test_that_a_rerun_tells_its_truth_wherever_the_user_looks_but_not_in_another
     assert not view.truth.isVisible(), "the runs of another file have the same numbers"
 
 
+def test_that_the_truth_about_a_run_of_another_file_leads_back_by_the_files_name(
+    stage: Stage, recorder: Recorder, tmp_path: Path
+) -> None:
+    path = tmp_path / "a & b.specee"
+    save_session(path, [MemoryRun(recorder.run(audit_settings()))], [])
+    loaded(stage).bring(WHAT_IF)
+    files = stage.work.files
+    (number,) = files.library.guests.welcome(files.library.guests.open(path))
+    files.show_run(number)
+    stage.answered()
+    stage.ask(0.05)
+    view = stage.what_if.view
+    view.rerun.click()
+    stage.until(view.truth.isVisible)
+    assert plain(view.truth.text()).endswith("Show the run of a & b.specee")
+    view.truth.linkActivated.emit(str(number))
+    stage.answered()
+    assert stage.session.trace.started.run == number
+    assert plain(view.truth.text()).endswith("Show run 1")
+    started = stage.session.trace.started
+    branch = replace(started, branch=Branch(0, 2, 3, ()))
+    assert "belongs to another file" in no_rerun(stage.session, branch)
+
+
 def test_that_the_frontier_marks_where_the_run_stands_and_a_point_sets_the_threshold(stage: Stage) -> None:
     loaded(stage).bring(WHAT_IF)
     stage.run(audit_settings())
@@ -284,6 +313,25 @@ def test_that_the_ledger_counts_and_its_class_is_selected_and_highlighted_everyw
     assert stage.session.selection.token == tokens[1]
     stage.run(replace(trace.started.settings, threshold=0.9))
     assert views.tokens._highlight == frozenset()
+
+
+def test_that_all_pages_can_be_chosen_in_a_small_window(stage: Stage, qapp: QApplication) -> None:
+    looks.apply(qapp, DARK)  # which has tabs of this panel be narrow
+    stage.window.resize(1280, 720)
+    loaded(stage).bring(WHAT_IF)
+    stage.run(audit_settings())
+    stage.answered()
+    stage.ask(0.05)
+    pages = stage.what_if.view.pages
+    changes = len(stage.what_if._answer.compared.changes)
+    assert changes
+    assert f"{changes}" in pages.tabText(1)
+    assert pages.tabBar().sizeHint().width() <= pages.width(), "the tabs scroll"
+    plot = stage.what_if.view.plot
+    assert plot.mapTo(pages, plot.rect().bottomLeft()).y() < pages.height(), "the plot's axis is cut off"
+    assert pages.mapTo(stage.what_if.view, pages.rect().bottomLeft()).y() < stage.what_if.view.height()
+    pages.resize(900, 200)
+    assert pages.tabText(1) == f"Changed ({changes})"
 
 
 def test_that_both_actions_say_why_they_rest_and_act_once_there_is_an_answer(stage: Stage) -> None:
