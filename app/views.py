@@ -12,6 +12,7 @@ from app.dressing import Dressing
 from app.figures import Figures
 from app.panel import Panel
 from app.places import CURVES, EXITS, SCHEDULER, TOKENS, TREE, VIEWS, WHY, Place
+from app.read_ahead import ReadAhead
 from app.title_words import short_quote, token_words, unbroken, why_no_draft
 from app.tree_panel import draw_tree, touches
 from core.analysis.audit_words import wrong_exit
@@ -35,6 +36,7 @@ from widgets.probability_curves import NO_TOKEN, ProbabilityCurvesView
 from widgets.scheduler_map import SchedulerMapView
 from widgets.selection import Selection
 from widgets.throttle import Throttle
+from widgets.token_plot import TokenPlot
 from widgets.token_strip import TokenStrip
 from widgets.tree_view import TreeView
 from widgets.why_view import WhyView
@@ -72,6 +74,7 @@ class Views(QObject):
         """Panels that were last told to be out of sight; one behind others is not hidden to Qt."""
         self._figures_from = 0
         self._throttle = Throttle(self)
+        self._read_ahead = ReadAhead(self)
         self._draw: dict[str, Callable[[int], None]] = {}
         self._views: dict[str, View] = {}
         self._dressing = Dressing(self._throttle, self._is_in_sight, lambda key, on: self._views[key].apply_theme(on))
@@ -126,20 +129,31 @@ class Views(QObject):
         self._figures_from = min(first, self._figures_from)
         self._throttle.request("figures", self._tell_figures)
 
-    def show_selection(self, selection: Selection, gently: bool = False) -> None:
+    def show_selection(self, selection: Selection, gently: bool = False, hurried: bool = False) -> None:
         """Mark the selection in every view, and explain it.
 
         `gently` marks it in each view's own turn, as a run goes on: all of them in one frame take too long for one.
-        What the user chose is marked at once.
+        What the user chose is marked and told of at once. Where that is `hurried`, as the next choice is on its way,
+        only what is quickly done is: the rest follows in its turn, with what is newest by then.
         """
-        self._selection = selection
+        before, self._selection = self._selection.token, selection
         for key, view in self._marked.items():
             if gently:
                 self._ask(key, self._count())
+            elif hurried and isinstance(view, TokenPlot) and not view.has_in_view(selection.token):
+                self._throttle.request((key, "mark"), partial(self._mark, key))
             else:
                 view.set_selection(selection)
         for key in (CURVES.key, TREE.key, WHY.key):
             self._ask(key, selection.token or 0)
+        if not gently and not hurried:
+            for key in (CURVES.key, WHY.key):
+                self._throttle.cancel(key)
+                self._paint(key)
+            self._read_ahead.begin(self._trace, before, selection.token)
+
+    def _mark(self, key: str) -> None:
+        self._marked[key].set_selection(self._selection)
 
     def set_highlight(self, tokens: IntArray, name: str) -> None:
         """Mark these 0-based tokens, ascending, in strip and chart; `name` tells in the legend what they are."""
@@ -208,6 +222,11 @@ class Views(QObject):
         """Whether everything asked for is drawn."""
         return self._throttle.idle
 
+    @property
+    def all(self) -> list[View]:
+        """The six views, seen or not."""
+        return list(self._views.values())
+
     def flush(self) -> None:
         """Draw now what is waiting."""
         while not self._throttle.idle:
@@ -219,9 +238,12 @@ class Views(QObject):
         panel.set_view(view)
         panel.visibilityChanged.connect(partial(self._see, place.key))
         self._draw[place.key], self._views[place.key] = draw, view
+        if panel.isVisible() and panel.visibleRegion().isEmpty():
+            self._behind.add(place.key)  # since before anyone could be told
 
     def _replace(self, trace: ReadableTrace | None) -> None:
         self._trace = trace
+        self._read_ahead.stop()
         self._update_figures()
         self.set_highlight(np.zeros(0, np.int64), "")  # it was of other tokens
         self.why.clear()

@@ -58,6 +58,7 @@ class Workbench(QObject):
         self.guessing = Guessing(self)
         self.rack = ToolRack(self)
         self.tour = Tour(self)
+        self._scrubbing = False
 
     def build(self) -> Iterator[None]:
         """Make what the window still lacks, in steps that are short enough to come between two frames."""
@@ -93,7 +94,7 @@ class Workbench(QObject):
         session.failed.connect(self._show_failure)
         session.progressed.connect(self._show_progress)
         window.status.progress.cancelled.connect(session.cancel_load)
-        window.tools.scrubber.moved.connect(self.controls.select_token)
+        window.tools.scrubber.moved.connect(self._scrub)
         window.theme_changed.connect(self._apply_theme)
         window.closed.connect(self.close)
         window.desk.keys_changed.connect(self.guessing.changed)
@@ -104,6 +105,15 @@ class Workbench(QObject):
     def _apply_theme(self, theme: Theme) -> None:
         self.views.apply_theme(theme)
         self.rack.apply_theme(theme)
+
+    @Slot(int)
+    def _scrub(self, token: int) -> None:
+        """Select a token on the way to another one."""
+        self._scrubbing = True
+        try:
+            self.controls.select_token(token)
+        finally:
+            self._scrubbing = False
 
     # What the session says
 
@@ -130,7 +140,7 @@ class Workbench(QObject):
     def _show_selection(self, selection: Selection) -> None:
         follows = self.session.state is RunState.RUNNING and self.session.is_following
         self.guessing.lift()
-        self.views.show_selection(selection, gently=self.travel.is_playing or follows)
+        self.views.show_selection(selection, gently=self.travel.is_playing or follows, hurried=self._scrubbing)
         self.rack.show_selection()
         self.guessing.look()
         if not follows:  # else the figures, which each token renews in their turn, bring it with them

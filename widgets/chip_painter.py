@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontMetrics, QPainter, QPainterPath, QPen
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, QSizeF, Qt
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontDatabase,
+    QFontMetrics,
+    QPaintEngine,
+    QPainter,
+    QPainterPath,
+    QPen,
+    QPixmap,
+    QStaticText,
+    QTextOption,
+    QTransform,
+)
 
 from core.analysis.summaries import Outcome
 from widgets.highlight import paint_corner
@@ -20,6 +34,11 @@ BAR = 4
 RADIUS = 5.0
 LONGEST = 22
 """Width of the widest chip's text, in letters; the middle of a longer token is left out."""
+
+BODIES = 512
+"""Chips without their texts that are kept as pictures, some 10 KB each."""
+WORDS = 2048
+"""Texts that are kept laid out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +77,8 @@ class ChipPainter:
         self._sizes: dict[str, tuple[str, int]] = {}
         self._least: dict[int, int] = {}
         self._colours: list[QColor] = []
+        self._bodies: dict[Hashable, QPixmap] = {}
+        self._words: dict[str, tuple[QStaticText, QSizeF]] = {}
 
     def width(self, text: str, depth: int) -> int:
         """Width of a chip in pixels, wide enough for its text (or what is left of it) and its number."""
@@ -72,13 +93,38 @@ class ChipPainter:
         return self._colours[min(max(exit_layer, 1), depth) - 1]
 
     def paint(self, painter: QPainter, rect: QRect, chip: ChipState) -> None:
+        """Paint a chip on the theme's surface. All but the text of a plain one is painted once and copied from then on:
+        of these there are few, while a page has a hundred chips."""
+        ratio = painter.device().devicePixelRatioF()
+        plain = not (chip.selected or chip.hovered or chip.in_flight)
+        # A copy that began within a screen's pixel would be blurred, and an SVG has no pixels.
+        if plain and ratio == int(ratio) and painter.paintEngine().type() is QPaintEngine.Type.Raster:
+            painter.drawPixmap(rect.topLeft(), self._body(rect.size(), chip, ratio))
+        else:
+            self._paint_body(painter, rect, chip)
+        self._paint_text(painter, rect, chip)
+
+    def _body(self, size: QSize, chip: ChipState, ratio: float) -> QPixmap:
+        key = (size.width(), chip.number, chip.colour.rgba(), chip.mark, chip.highlighted, chip.bookmarked, ratio)
+        if key not in self._bodies:
+            if len(self._bodies) >= BODIES:
+                self._bodies.clear()
+            body = self._bodies[key] = QPixmap(size * ratio)
+            body.setDevicePixelRatio(ratio)
+            body.fill(self.theme.surface)
+            painter = QPainter(body)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            self._paint_body(painter, QRect(QPoint(), size), chip)
+            painter.end()
+        return self._bodies[key]
+
+    def _paint_body(self, painter: QPainter, rect: QRect, chip: ChipState) -> None:
         shape = QPainterPath()
         shape.addRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
         painter.fillPath(shape, QColor(self.theme.selection if chip.selected else self.fill))
         painter.save()
         painter.setClipPath(shape, Qt.ClipOperation.IntersectClip)
         self._paint_bar(painter, rect, chip)
-        self._paint_text(painter, rect, chip)
         self._paint_number(painter, rect, chip)
         if chip.highlighted:
             paint_corner(painter, rect, self.theme)
@@ -109,8 +155,22 @@ class ChipPainter:
             text = self._metrics.elidedText(chip.text, Qt.TextElideMode.ElideMiddle, room)
         painter.setFont(self.font)
         painter.setPen(QColor(self.theme.muted if chip.in_flight else self.theme.text))
-        place = QRect(rect.left(), rect.top() + 3, rect.width(), self._text_height)
-        painter.drawText(place, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, text)
+        words, size = self._laid_out(text, painter.layoutDirection())
+        # To whole pixels as Qt places a text that it lays out anew.
+        top = rect.top() + 3 + math.ceil((self._text_height - size.height()) / 2)
+        painter.drawStaticText(QPointF(rect.left() + (rect.width() - size.width()) / 2, top), words)
+
+    def _laid_out(self, text: str, direction: Qt.LayoutDirection) -> tuple[QStaticText, QSizeF]:
+        if text not in self._words:
+            if len(self._words) >= WORDS:
+                self._words.clear()
+            words, option = QStaticText(text), QTextOption()
+            option.setTextDirection(direction)
+            words.setTextFormat(Qt.TextFormat.PlainText)
+            words.setTextOption(option)
+            words.prepare(QTransform(), self.font)
+            self._words[text] = words, words.size()
+        return self._words[text]
 
     def _paint_number(self, painter: QPainter, rect: QRect, chip: ChipState) -> None:
         size = self._mark_size()

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from core.analysis.summaries import ExitSeries, Outcome
@@ -218,7 +218,6 @@ def draw_squares(
     side = max(round(size), 2)
     painter.setPen(QPen(colour, 1) if hollow else Qt.PenStyle.NoPen)
     painter.setBrush(Qt.BrushStyle.NoBrush if hollow else colour)
-    shrink = 1 if hollow else 0
-    for centre in x.tolist():
-        corner = QPointF(np.floor(centre - side / 2 + 0.5), np.floor(y - side / 2 + 0.5))
-        painter.drawRect(QRectF(corner.x(), corner.y(), side - shrink, side - shrink))
+    room = side - 1 if hollow else side
+    lefts, top = np.floor(x - side / 2 + 0.5).tolist(), math.floor(y - side / 2 + 0.5)
+    painter.drawRects([QRectF(left, top, room, room) for left in lefts])

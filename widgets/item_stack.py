@@ -6,33 +6,51 @@ Qt asks every item of a scene for its bounds and its paint, and each answer in P
 from __future__ import annotations
 
 import pyqtgraph as pg
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from widgets.kept_picture import KeptPicture
 from widgets.painting import guarded
 from widgets.plot_items import PixelItem, Pixels
 
 
 class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
-    """Fills the view and has its items drawn, the lowest first."""
+    """Fills the view and has its items drawn, the lowest first.
+
+    After `keep` it draws those that do not move into a picture, and only where they have changed: a cursor that moves
+    costs no more than the cursor. What moves then lies below or above all that does not.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.setFlag(self.GraphicsItemFlag.ItemUsesExtendedStyleOption)  # or Qt does not say what is exposed
         self._items: list[tuple[float, PixelItem]] = []
+        self._kept: KeptPicture | None = None
+        self._pixels: Pixels | None = None
+        """What was painted last was painted for."""
 
     @property
     def items(self) -> list[PixelItem]:
         """From the lowest to the highest."""
         return [item for _, item in self._items]
 
+    def keep(self) -> None:
+        """From now on."""
+        self._kept = KeptPicture("transparent")
+
     def add(self, item: PixelItem, depth: float) -> None:
         """Draw this, too; above what has a lower depth, and what was added before with the same."""
         item.host = self
         self._items.append((depth, item))
         self._items.sort(key=lambda entry: entry[0])
-        self.update()
+        self.renew(None)
+
+    def renew(self, part: QRectF | None) -> None:
+        """Draw the items anew in this part, in data coordinates; everywhere where none is named."""
+        if self._kept is not None and self._pixels is not None:
+            self._kept.spoil(self._pixels.rounded(part))
+        self.update() if part is None else self.update(part)
 
     def view_area(self) -> QRectF:
         """What the view shows, in data coordinates."""
@@ -64,7 +82,27 @@ class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
             pixels = Pixels(to_pixels.m11(), to_pixels.dx(), to_pixels.m22(), to_pixels.dy(), area, ratio)
             exposed = to_pixels.mapRect(option.exposedRect)
             painter.resetTransform()
-            for _, item in self._items:
-                item.exposed = exposed
-                with guarded(painter):
-                    item.draw(painter, pixels)
+            if self._kept is None:
+                self._draw(self.items, painter, pixels, exposed)
+            else:
+                self._show(self._kept, painter, pixels, exposed)
+
+    def _show(self, kept: KeptPicture, painter: QPainter, pixels: Pixels, exposed: QRectF) -> None:
+        """Below and above the picture of the items that stay, draw those that move."""
+        if pixels != self._pixels:
+            self._pixels = pixels
+            kept.spoil(pixels.rounded(None))
+        moving = [at for at, item in enumerate(self.items) if item.moving]
+        below = next((at for at, item in enumerate(self.items) if not item.moving), len(moving))
+        self._draw([self.items[at] for at in moving if at < below], painter, pixels, exposed)
+        staying = [item for item in self.items if not item.moving]
+        whole = pixels.rounded(None)
+        size = QSize(whole.right() + 1, whole.bottom() + 1)
+        kept.show(painter, size, lambda within, part: self._draw(staying, within, pixels, QRectF(part)))
+        self._draw([self.items[at] for at in moving if at > below], painter, pixels, exposed)
+
+    def _draw(self, items: list[PixelItem], painter: QPainter, pixels: Pixels, exposed: QRectF) -> None:
+        for item in items:
+            item.exposed = exposed
+            with guarded(painter):
+                item.draw(painter, pixels)

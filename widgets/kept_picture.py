@@ -15,13 +15,13 @@ Paint = Callable[[QPainter, QRect], None]
 
 
 class KeptPicture:
-    """The picture of one widget, opaque and in the screen's own pixels, so that a copy is as sharp as the painting.
+    """The picture of one widget in the screen's own pixels, so that a copy is as sharp as the painting.
 
     Whoever changes what is to be seen says so through `spoil`. Where the widget grows, the new part is spoiled.
     """
 
     def __init__(self, ground: str) -> None:
-        """`ground` is the colour below everything."""
+        """`ground` is the colour below everything; "transparent" leaves free what nothing is painted on."""
         self._ground = QColor(ground)
         self._pixmap = QPixmap()
         self._size, self._ratio = QSize(), 1.0
@@ -80,7 +80,9 @@ class KeptPicture:
                 with guarded(painter):
                     whole = self._whole_pixels(part)
                     painter.setClipRect(whole)
+                    painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Source)  # clears, too
                     painter.fillRect(whole, self._ground)
+                    painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
                     paint(painter, whole.toAlignedRect())
         finally:
             painter.end()

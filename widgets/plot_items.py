@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from widgets.palette import Theme
@@ -89,6 +89,14 @@ class Pixels:
         x0, y0 = self.whole_x(left), self.whole_y(top)
         return QRectF(x0, y0, max(self.whole_x(right) - x0, 1.0), max(self.whole_y(bottom) - y0, 1.0))
 
+    def rounded(self, part: QRectF | None) -> QRect:
+        """The whole pixels that this part, in data coordinates, reaches into; all of the plot without one."""
+        if part is None:
+            return self.area.toAlignedRect().adjusted(-1, -1, 1, 1)  # Qt clips no closer
+        left, top = part.left() * self.x_scale + self.x_zero, part.top() * self.y_scale + self.y_zero
+        width, height = part.width() * self.x_scale, part.height() * self.y_scale
+        return QRectF(left, top, width, height).normalized().toAlignedRect()
+
 
 _REACH = 12
 """Pixels by which marks, lines and their rims reach into the columns beside their own, at the most."""
@@ -103,9 +111,14 @@ class Host(Protocol):
 
     def update(self, part: QRectF = ..., /) -> None: ...
 
+    def renew(self, part: QRectF | None) -> None: ...
+
 
 class PixelItem:
     """Fills the view and paints in pixels: override `draw`. `PlotView.add` gives it a place to be painted in."""
+
+    moving = False
+    """Whether it is painted at every frame; what other items have painted may be kept until they ask for an update."""
 
     def __init__(self) -> None:
         self.host: Host | None = None
@@ -114,7 +127,11 @@ class PixelItem:
 
     def update(self, part: QRectF | None = None) -> None:
         """Have this part, in data coordinates, painted again soon; all of it where none is named."""
-        if self.host is not None:
+        if self.host is None:
+            return
+        if not self.moving:
+            self.host.renew(part)
+        else:
             self.host.update() if part is None else self.host.update(part)
 
     def update_from(self, token: int) -> None:
@@ -139,6 +156,8 @@ class PixelItem:
 
 class Cursor(PixelItem):
     """Marks a column (x ± ½), or one cell of it, as a filled band or as an outline."""
+
+    moving = True
 
     def __init__(self, filled: bool, role: str = "accent", widths: tuple[int, int] = (1, 2)) -> None:
         super().__init__()

@@ -51,9 +51,16 @@ class Cells(PixelImage):
         half = np.floor(((y - pixels.y_zero) / pixels.y_scale - 0.5) * 2).astype(int)
         columns = np.flatnonzero((token >= 0) & (token < len(self._states)))
         rows = np.flatnonzero((half >= 0) & (half < 2 * self._states.shape[1]))
-        if len(columns) and len(rows):
-            shown = cell_kinds(self._states[token[columns]])[:, half[rows] // 2].T
-            cells[np.ix_(rows, columns)] = self._tints[(half[rows] % 2)[:, None], shown]
+        if len(columns) and len(rows):  # each a stretch without gaps
+            shown = token[columns] - token[columns[0]]
+            halves = self._halves(int(token[columns[0]]), int(token[columns[-1]]) + 1)
+            within = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+            cells[within] = halves[half[rows]].take(shown, axis=1)
+
+    def _halves(self, first: int, last: int) -> NDArray[np.uint32]:
+        """The colours of these tokens' half cells, from the lowest up. Shape [2 L, n]."""
+        kinds = np.repeat(cell_kinds(self._states[first:last]).T, 2, axis=0)
+        return np.asarray(self._tints[(np.arange(len(kinds)) % 2)[:, None], kinds])
 
 
 _KINDS = 9

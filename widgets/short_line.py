@@ -70,6 +70,7 @@ class ShortLine(QuietLabel):
             shown = html.escape(words)
         if shown != self.label.text():
             self.label.setText(shown)
+            self.label.sizeHint()  # lays it out; while it is painted that would have it painted once more
         self.setToolTip("" if shown == self._text else self._text)
 
     def _width(self, parts: list[str]) -> float:

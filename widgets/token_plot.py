@@ -52,6 +52,7 @@ class TokenPlot(PlotView):
         self.pointer = Cursor(filled=False, role="muted", widths=(0, 1))
         for item, depth in ((self.band, -10), (self.pointer, 20), (self.frame, 21)):
             self.add(item, depth)
+        self._stack.keep()
         self._follow_button = QToolButton(self)
         self._follow_button.setText("newest ⇥")
         self._follow_button.setToolTip("Follow the newest token again (double click, or 0)")
@@ -163,12 +164,16 @@ class TokenPlot(PlotView):
     def _show(self, low: float, high: float) -> None:
         if (low, high) != tuple(self.view.viewRange()[0]):
             self.view.setXRange(low, high, padding=0)
+            self.view.updateMatrix()  # else while it is painted, which has all of it painted once more
+
+    def has_in_view(self, token: int | None) -> bool:
+        """Whether this 0-based token could be marked without moving the view, which costs far more."""
+        low, high = self.view.viewRange()[0]
+        return token is None or (low <= token + 0.5 and token + 1.5 <= high)
 
     def _reveal(self, x: float) -> None:
         low, high = self.view.viewRange()[0]
-        if not self._seen:
-            return
-        if low <= x - 0.5 and x + 0.5 <= high:
+        if not self._seen or self.has_in_view(round(x) - 1):
             return
         newest_low, newest_high = self._newest()
         if newest_low < x < newest_high:

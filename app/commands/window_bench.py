@@ -24,7 +24,7 @@ BUDGETS = {
     "gap_max_ms": ("16 ms timer while generating, longest", "ms", "at most 33"),
     "load_stall_ms": ("16 ms timer while torch and the model load, longest", "ms", "at most 200"),
     "scrub_fps": ("Scrubbing through a very long session", "fps", "at least 55"),
-    "step_paint_ms": ("Key to paint of a recorded step, p99", "ms", "at most 16"),
+    "step_paint_ms": ("Key to all views of a recorded step, p99", "ms", "at most 16"),
     "idle_cpu": ("Processor at rest, of one core", "%", "at most 1"),
     "open_100k_s": ("Opening the very long session", "s", ""),
     "rss_growth": ("Memory over opening, scrubbing and running again", "%", "at most 5"),

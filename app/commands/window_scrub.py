@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject, Qt, QTimer, Signal
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
 
 from app.commands.window_long import write_long_session
 from app.run_state import RunState
@@ -19,6 +20,7 @@ from core.config import RunSettings
 from widgets.selection import Selection
 
 if TYPE_CHECKING:
+    from app.views import Views
     from app.workbench import Workbench
 
 WARM_UP = 3
@@ -26,20 +28,23 @@ WARM_UP = 3
 CYCLE_MOVES = 60
 FRAME_PATIENCE_MS = 2000
 """A frame that has not come by then is not coming."""
+KEY_MS = 33
+"""Between two steps: a key that is held down comes again as often."""
 CLOCK_MS = 1
 PATIENCE_MS = 60_000
 """What takes longer than this will not come."""
 
 
 class Frames(QObject):
-    """Tells when a widget is being painted."""
+    """Tells when a widget, or anything in it, is being painted."""
 
     painting = Signal()
 
-    def __init__(self, widget: QObject) -> None:
+    def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
         self.count = 0
-        widget.installEventFilter(self)
+        for part in (widget, *widget.findChildren(QWidget)):
+            part.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() is QEvent.Type.Paint:
@@ -47,14 +52,40 @@ class Frames(QObject):
             self.painting.emit()
         return False
 
-    def wait(self, since: int | None = None) -> None:
-        """Until a frame is painted; not where that happened since there were so many."""
-        if since is not None and self.count > since:
-            return
+    def wait(self) -> None:
+        """Until a frame is painted."""
         loop = QEventLoop()
         self.painting.connect(loop.quit)  # which ends it once the frame is done
         QTimer.singleShot(FRAME_PATIENCE_MS, loop, loop.quit)
         loop.exec()
+
+
+class Watch:
+    """Knows when every view in sight shows what the user chose."""
+
+    def __init__(self, views: Views) -> None:
+        self._views = views
+        in_sight = [view for view in views.all if not view.visibleRegion().isEmpty()]
+        self._frames = [Frames(view) for view in in_sight]
+        self._before = [0] * len(in_sight)
+
+    def begin(self) -> None:
+        """Something is chosen now."""
+        self._before = [frames.count for frames in self._frames]
+
+    def wait(self) -> None:
+        """Until all have been drawn and painted since, and nothing waits to be."""
+        QCoreApplication.processEvents()
+        until(self._is_done)
+        QCoreApplication.processEvents()  # what was drawn last, such as a plot of which a legend was painted before
+
+    def close(self) -> None:
+        for frames in self._frames:
+            frames.deleteLater()
+
+    def _is_done(self) -> bool:
+        pairs = zip(self._frames, self._before, strict=True)
+        return self._views.is_idle and all(frames.count > before for frames, before in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,36 +129,46 @@ class LongSession:
         return perf_counter() - began
 
     def _scrub(self, moves: int) -> float:
-        """Frames a second while the scrubber is drawn through the whole session and back, a move a frame."""
+        """Frames a second while the scrubber is drawn through the whole session and back, a move a frame, until every
+        view has caught up."""
         slider, last = self._work.window.tools.scrubber.slider, self._tokens - 1
         slider.setValue(0)
         self._frames_done()
+        watch = Watch(self._work.views)
         frames, began = 0, perf_counter()
         for move in range(1, moves + 1):
             share, before = 2 * move / moves, slider.value()
-            slider.setValue(round(last * (share if share <= 1 else 2 - share)))
-            if slider.value() != before:
+            wanted = round(last * (share if share <= 1 else 2 - share))
+            if wanted != before:
+                watch.begin()
+                slider.setValue(wanted)
                 self._frames.wait()
                 frames += 1
-        return frames / (perf_counter() - began)
+        watch.wait()
+        taken = perf_counter() - began
+        watch.close()
+        return frames / taken
 
     def _step(self, steps: int) -> float:
-        """Milliseconds from the key of a recorded step to its token on screen, the 99th percentile."""
+        """Milliseconds from the key of a recorded step to every view in sight showing it, the 99th percentile."""
         from app.commands.window_probe import p99
 
         window = self._work.window
         self._work.session.select(Selection(self._tokens // 2))
         window.activateWindow()  # which has no keys otherwise
         self._frames_done()
-        taken = []
+        watch, taken = Watch(self._work.views), []
         for _ in range(min(steps, self._tokens // 2 - 1)):
-            before, painted, began = self._work.session.selection.token, self._frames.count, perf_counter()
+            before = self._work.session.selection.token
+            watch.begin()
+            began = perf_counter()
             QTest.keyClick(window.windowHandle(), Qt.Key.Key_F10)
             if self._work.session.selection.token == before:
                 raise RuntimeError("the key of a step did not step")
-            self._frames.wait(painted)
+            watch.wait()
             taken.append((perf_counter() - began) * 1000)
-            until(lambda: self._work.views.is_idle)
+            QTest.qWait(KEY_MS)
+        watch.close()
         return p99(taken)
 
     def _cycle(self) -> dict[str, Any]:

@@ -6,15 +6,20 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.run_state import RunState
 from core.trace.trace import Trace
 from tests.app.window_stage import WindowStage
 from tests.fakes import FakeEngine, fake_run_events
+from tests.widgets.plots import alike
 from widgets.selection import Selection
 
 TOKENS = 7
+FAR = 240
+"""Tokens of a run that no plot shows at once."""
 
 
 @pytest.fixture
@@ -168,3 +173,29 @@ def test_that_the_keys_of_a_debugger_go_both_ways(opened: WindowStage) -> None:
     ):
         opened.qtbot.keyClick(opened.window, key, modifier)
         assert selected(opened) == place
+
+
+def pictures(stage: WindowStage) -> list[QImage]:
+    """The views in sight, once all that waits to be drawn is. Beside them a text cursor may blink."""
+    stage.draw()
+    for _ in range(3):  # what one round of events lays out, the next one paints
+        QApplication.processEvents()
+    return [view.grab().toImage() for view in stage.work.views.all if not view.visibleRegion().isEmpty()]
+
+
+def test_that_stepping_far_and_back_paints_the_same_pictures(stage: WindowStage) -> None:
+    stage.session.show_trace(Trace.of(fake_run_events(FAR)))
+    for token, layer in ((FAR - 1, None), (20, 3)):
+        stage.session.select(Selection(token, layer))
+        before = pictures(stage)
+    assert len(before) >= 5
+    for name in ("step_token", "step_token", "step_layer", "newest_token", "first_token"):
+        stage.trigger(name)
+        QApplication.processEvents()  # paints what has been marked so far
+        assert not all(map(alike, pictures(stage), before))
+    stage.window.tools.scrubber.moved.emit(FAR - 1)
+    stage.session.select(Selection(20, 3))
+    after = pictures(stage)
+    assert [alike(*pair) for pair in zip(after, before, strict=True)] == [True] * len(before)
+    stage.work._apply_theme(stage.window.theme)  # forgets what was painted
+    assert [alike(*pair) for pair in zip(pictures(stage), after, strict=True)] == [True] * len(before)

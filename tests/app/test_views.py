@@ -102,7 +102,7 @@ def test_that_only_a_selection_of_the_users_is_marked_before_the_views_own_turn(
     for view in (views.tokens, views.exits, views.scheduler, views.curves):
         monkeypatch.setattr(view, "set_selection", marked.append)
     views.show_selection(Selection(5), gently=gently)
-    assert len(marked) == (0 if gently else 4)
+    assert len(marked) == (0 if gently else 5)  # the curves once more, as they are drawn at once, too
     views.flush()
     assert len(marked) >= 4
     assert set(marked) == {Selection(5)}
@@ -129,3 +129,13 @@ def test_that_panels_of_a_run_turn_to_sentences_one_a_frame_and_not_at_all_where
     views.set_empty(sentences)
     views.flush()
     assert empty() == len(views.panels)
+
+
+@pytest.mark.parametrize("hurried", [True, False])
+def test_that_only_a_selection_on_the_way_to_another_is_told_of_later(views: Views, hurried: bool) -> None:
+    show(views, audit=False)
+    views.show_selection(Selection(5), hurried=hurried)
+    told = "Token 6" in views.why.text(), views.curves.curves is not None and views.curves.curves.token == 5
+    assert told == (not hurried, not hurried)
+    views.flush()
+    assert "Token 6" in views.why.text()
