@@ -6,11 +6,12 @@ The window is there half a second earlier so, and answers all the while.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6 import QtCore, QtGui, QtWidgets
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
 from app.calm import calm_collector
@@ -22,6 +23,22 @@ if TYPE_CHECKING:
 
 SLOW = ("numpy", "pyqtgraph", "app.workbench")
 """Imported after the first paint; the last one brings all others of ours with it."""
+
+CLASSES_AT_ONCE = 24
+"""Classes of Qt's that are made in one turn of the window, some milliseconds of work."""
+
+
+def make_classes() -> Iterator[None]:
+    """Have PySide make all its classes and enums, some a step, in the thread that paints.
+
+    It makes each when it is first asked for, and not safely: pyqtgraph asks for all of them when it is imported, and
+    while another thread did so, a launch ended now and then in a segmentation fault of the painting one.
+    """
+    for module in (QtCore, QtGui, QtWidgets):
+        for at, name in enumerate(dir(module)):
+            getattr(module, name)
+            if at % CLASSES_AT_ONCE == 0:
+                yield
 
 
 class Importer(QThread):
@@ -58,6 +75,8 @@ class Opening(QObject):
         self._file = file
         self._calm = ExitStack()
         self._steps: Iterator[None] = iter(())
+        self._then: Callable[[], None] | None = None
+        """What follows the last step; not kept beyond it, or it would keep this."""
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._step)
         self._closed = False
@@ -72,6 +91,7 @@ class Opening(QObject):
         """End what is under way, and the session; at any time, and more than once."""
         self._closed = True
         self._timer.stop()
+        self._then = None
         self._importer.wait()
         self._calm.close()
         if self.workbench is not None:
@@ -80,7 +100,7 @@ class Opening(QObject):
     @Slot()
     def _begin(self) -> None:
         self._calm.enter_context(calm_collector())
-        self._importer.start()
+        self._take_steps(make_classes(), self._importer.start)
 
     @Slot()
     def _cancel(self) -> None:
@@ -99,7 +119,10 @@ class Opening(QObject):
         from app.workbench import Workbench
 
         self.workbench = Workbench(Session(self._loader, Recorder()), self.window)
-        self._steps = self.workbench.build()
+        self._take_steps(self.workbench.build(), self._finish)
+
+    def _take_steps(self, steps: Iterator[None], then: Callable[[], None]) -> None:
+        self._steps, self._then = steps, then
         self._timer.start(0)
 
     @Slot()
@@ -108,12 +131,14 @@ class Opening(QObject):
         try:
             next(self._steps)
         except StopIteration:
-            self._finish()
+            self._timer.stop()
+            then, self._then = self._then, None
+            if then is not None:
+                then()
         except Exception as error:  # half a window is no use to anyone
             self._fail(error)
 
     def _finish(self) -> None:
-        self._timer.stop()
         self._calm.close()
         assert self.workbench is not None, "it was built step by step"
         self.ready.emit(self.workbench)
@@ -126,5 +151,6 @@ class Opening(QObject):
 
     def _fail(self, error: Exception) -> None:
         self._timer.stop()
+        self._then = None
         self.error = error
         self.failed.emit()

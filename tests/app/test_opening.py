@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -59,6 +60,23 @@ def test_that_a_painted_window_gets_its_views_and_then_its_model(opening: Openin
     assert opening.window.commands["open_folder"].isEnabled()
     qtbot.waitUntil(lambda: work.session.state is RunState.READY, timeout=TIMEOUT)
     assert opening.window.commands["run"].isEnabled()
+
+
+def test_that_no_other_thread_imports_while_qts_classes_are_made(
+    opening: Opening, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[bool, bool]] = []
+    original = opening_module.make_classes
+
+    def watched() -> Iterator[None]:
+        for _ in original():
+            seen.append((threading.current_thread() is threading.main_thread(), opening._importer.isRunning()))
+            yield
+
+    monkeypatch.setattr(opening_module, "make_classes", watched)
+    until_alive(opening, qtbot)
+    assert len(seen) > 10
+    assert set(seen) == {(True, False)}
 
 
 def test_that_a_model_that_was_called_off_before_the_session_was_there_is_not_loaded(
