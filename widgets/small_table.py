@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QResizeEvent, QShowEvent
+from PySide6.QtGui import QFocusEvent, QFont, QFontMetrics, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QTableView, QWidget
 
 from widgets.theme import SMALL
@@ -23,10 +23,15 @@ class SmallTable(QTableView):
     bold: frozenset[int] = frozenset()
     """Columns whose samples some rows set in bold, which is wider."""
 
+    _telling = True
+    """Whether a new current row is the user's choice, of which subclasses tell."""
+
     def __init__(self, name: str, model: QAbstractItemModel, parent: QWidget | None = None, *, spare: int = 6) -> None:
         """`name` is for screen readers; a row is `spare` pixels higher than its text."""
         self._samples: tuple[str, ...] = ()
         self._elastic: int | None = None
+        self._small = QFont()
+        """The type of its rows and headings."""
         self._is_taking = True
         """Whether the type is being taken over, which makes further changes of it."""
         self._spare, self._type_size = spare, QApplication.font().pointSizeF()
@@ -40,6 +45,7 @@ class SmallTable(QTableView):
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)
         self.verticalHeader().hide()
+        self.verticalHeader().setMinimumSectionSize(1)  # its own is that of the type before, which it may still have
         header = self.horizontalHeader()
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setHighlightSections(False)
@@ -61,10 +67,10 @@ class SmallTable(QTableView):
     def width_of(self, column: int) -> int:
         """Pixels that a column needs for its heading and its sample."""
         heading = self.model().headerData(column, Qt.Orientation.Horizontal) or ""
-        return max(self.fontMetrics().horizontalAdvance(heading), self._sample_width(column)) + PADDING
+        return max(QFontMetrics(self._small).horizontalAdvance(heading), self._sample_width(column)) + PADDING
 
     def _sample_width(self, column: int) -> int:
-        font = QFont(self.font())
+        font = QFont(self._small)
         font.setBold(column in self.bold)
         return QFontMetrics(font).horizontalAdvance(self._samples[column])
 
@@ -89,16 +95,23 @@ class SmallTable(QTableView):
             self._resize_columns()
             self._is_taking = False
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Whoever comes here by Tab or by a key has chosen nothing yet: Qt makes the first row current."""
+        telling, self._telling = self._telling, False
+        super().focusInEvent(event)
+        self._telling = telling
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._stretch()
 
     def _take_type(self) -> None:
-        small, self._type_size = QFont(QApplication.font()), QApplication.font().pointSizeF()
+        self._small, self._type_size = QFont(QApplication.font()), QApplication.font().pointSizeF()
+        small = self._small  # measured itself: under a style sheet the table may have the font before for a while
         small.setPointSizeF(self._type_size * SMALL)
         self.setFont(small)
         self.horizontalHeader().setFont(small)
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + self._spare)
+        self.verticalHeader().setDefaultSectionSize(QFontMetrics(small).height() + self._spare)
         self.restyle(small)
 
     def _resize_columns(self) -> None:

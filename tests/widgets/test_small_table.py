@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 from pytestqt.qtbot import QtBot
 
 from widgets import theme as looks
 from widgets.palette import DARK
+from widgets.rows_table import Column, Row, RowsTable
 from widgets.small_table import SmallTable
 from widgets.theme import SMALL
 
@@ -39,4 +41,20 @@ def test_that_type_that_was_made_larger_and_smaller_again_is_what_it_was(
         looks.apply(scaled, DARK)
         pages.setCurrentWidget(table)
         assert table.font().pointSizeF() == pytest.approx(scaled.font().pointSizeF() * SMALL, abs=0.1)
-        assert table.verticalHeader().defaultSectionSize() == table.fontMetrics().height() + 6
+
+
+def test_that_coming_to_a_table_chooses_nothing_and_moving_in_it_does(qtbot: QtBot) -> None:
+    table = RowsTable("Table", (Column("Name", "", 4),))
+    qtbot.addWidget(table)
+    table.set_rows(3, lambda at: Row((f"{at}",)))
+    chosen: list[int] = []
+    table.chosen.connect(chosen.append)
+    table.show()
+    table.activateWindow()
+    qtbot.waitUntil(table.isActiveWindow)
+    table.setFocus(Qt.FocusReason.TabFocusReason)
+    assert table.hasFocus()
+    assert table.currentIndex().row() == 0
+    assert chosen == []
+    qtbot.keyClick(table, Qt.Key.Key_Down)
+    assert chosen == [1]
