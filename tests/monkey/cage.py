@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
-from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QSettings, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QSettings, QSize, QTimer
 from PySide6.QtWidgets import QApplication, QDialog
 from shiboken6 import isValid
 
@@ -37,6 +37,7 @@ from widgets.why_view import WhyView
 PATIENCE = 60.0
 """Seconds of waiting that only a dead window needs."""
 PULSE_MS = 5
+SIZE = QSize(1280, 800)
 MOST_ERRORS = 4
 """Dialogs about errors that may be open at once: more of them is a nuisance to close."""
 WAYS_OUT = ("stop", "discard", "reset")
@@ -164,6 +165,15 @@ class Cage:
         why = panel.findChild(WhyView)
         assert why is not None
         self.until(lambda: bool(why.text()), f"a paragraph in the panel Why ({self.session.selection})")
+        self.look()
+
+    def tidy(self) -> None:
+        """Lay out and size the window as at first, so that what it takes of memory can be compared."""
+        self.window.showNormal()
+        self.window.resize(SIZE)
+        for name in ("zoom_reset", "reset_layout"):
+            self.window.commands[name].trigger()
+        self.answer_events()
         self.look()
 
     def _at_rest(self) -> bool:

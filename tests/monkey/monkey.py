@@ -88,6 +88,7 @@ class Monkey:
     def _go_home(self) -> None:
         self.last.append("home")
         self.cage.come_home()
+        self.cage.tidy()
         self.memory.append(resident_mib())
 
     def _call_off(self) -> None:
