@@ -107,13 +107,13 @@ def _candidates(trace: ReadableTrace) -> int:
 def _empty(trace: ReadableTrace, k: int) -> AuditColumns:
     assert trace.started is not None
     shape = (trace.emitted_count, trace.depth)
-    records = [trace.records[token].emitted for token in range(shape[0])]
+    seen = trace.overview  # not the records, each of which is unpacked once more for that
     return AuditColumns(
         settings=trace.started.settings,
         depth=trace.depth,
         offline=trace.started.offline,
-        exit_layers=np.array([emitted.exit_layer for emitted in records if emitted], np.int64),
-        token_ids=np.array([emitted.token_id for emitted in records if emitted], np.int64),
+        exit_layers=seen.exit_layers[: shape[0]].astype(np.int64),
+        token_ids=seen.token_ids[: shape[0]].astype(np.int64),
         audited=np.zeros(shape[0], np.bool_),
         own_ids=np.full(shape, -1, np.int64),
         margins=np.full(shape, np.nan, np.float32),
