@@ -173,7 +173,7 @@ def panel(cage: Cage, chance: random.Random) -> str:
     """Show, hide, float or pile up a panel."""
     dock = chance.choice(list(cage.window.panels.values()))
     match chance.randrange(4):
-        case 0:
+        case 0 if not dock.visibleRegion().isEmpty():  # nobody floats what they do not see; it would be off the screen
             dock.setFloating(not dock.isFloating())
         case 1:
             dock.hide()

@@ -32,7 +32,7 @@ def outcome(seed: int, numbers: Sequence[int]) -> tuple[str, int]:
     if not lines or not lines[-1].startswith("{"):
         return CRASH, len(lines) + 1  # the move that crashed was not told
     told = json.loads(lines[-1])
-    return told["wrong"].strip().splitlines()[-1], told["moves"]
+    return told["wrong"].strip().splitlines()[-1], told["moves"] + 1  # a move that raises is not counted
 
 
 def shrunk(numbers: Sequence[int], fails: Callable[[Sequence[int]], bool]) -> Sequence[int]:
