@@ -141,11 +141,14 @@ class Library:
         """Reads a run's trace, or raises `UserError`; any thread may call it, and `adopt` takes in what it gives.
 
         Raises:
-            UserError: its file cannot be read.
+            UserError: its file cannot be read, or it is of a session that was left meanwhile.
         """
         if number < 0:
             return self.guests.reader_of(number)
-        return partial(self._file(self._entries[number]).trace, number, self._on_damage)
+        entry = self._entries.get(number)
+        if entry is None:
+            raise UserError(f"Run {number + 1} is not part of this session any more; choose another one.")
+        return partial(self._file(entry).trace, number, self._on_damage)
 
     def adopt(self, number: int, trace: StoredTrace) -> None:
         """Keep a run's trace that was read."""

@@ -281,6 +281,12 @@ def test_that_a_file_that_cannot_be_read_is_told_of_and_the_comparison_stays(
     assert "holds no run" in note(tool), "a theme takes no sentence away"
 
 
+def test_that_a_run_of_a_session_that_was_left_meanwhile_is_refused_in_a_sentence(stage: WindowStage) -> None:
+    tool = opened(stage, run(), other_run())
+    tool.compare_with(16)  # as the list offered it before the session gave way to another
+    assert "Run 17 is not part of this session any more; choose another one." in note(tool)
+
+
 def test_that_runs_of_different_models_are_compared_by_text_and_a_sentence_says_so(stage: WindowStage) -> None:
     tool = opened(stage, run(), of_another_model(other_run()))
     assert "different models, fake and big" in note(tool)
