@@ -8,22 +8,16 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
+from app.curves_panel import draw_curves
 from app.dressing import Dressing
 from app.figures import Figures
+from app.hover_notes import sources, wrong_tokens
 from app.panel import Panel
 from app.places import CURVES, EXITS, SCHEDULER, TOKENS, TREE, VIEWS, WHY, Place
 from app.read_ahead import ReadAhead
-from app.title_words import short_quote, token_words, unbroken, why_no_draft
+from app.title_words import token_words, unbroken
 from app.tree_panel import draw_tree, touches
-from core.analysis.audit_words import wrong_exit
-from core.analysis.summaries import (
-    CandidateCurves,
-    candidate_curves,
-    online_sources,
-    scheduler_map,
-    token_chips,
-)
-from core.analysis.tree_curves import node_curves
+from core.analysis.summaries import scheduler_map, token_chips
 from core.analysis.why import why
 from core.choices import Policy, Record
 from core.trace.events import IntArray
@@ -102,9 +96,9 @@ class Views(QObject):
         yield
         self.panels[TREE.key].add_action(self.tree.table_action)
         self.panels[WHY.key].add_action(self.why.copy_action)
-        self.scheduler.set_sources(self._source)
+        self.scheduler.set_sources(lambda token, layer: sources(self._trace, token, layer))
         for noted in (self.tokens, self.exits, self.scheduler):
-            noted.set_notes(self._note)
+            noted.set_notes(lambda token: wrong_tokens(self._trace, token))
         self._marked: dict[str, Marked] = {
             TOKENS.key: self.tokens,
             EXITS.key: self.exits,
@@ -306,35 +300,12 @@ class Views(QObject):
         self.scheduler.set_map(scheduler_map(self._trace, first))
 
     def _draw_curves(self, first: int) -> None:
-        record = self._record()
-        panel = self.panels[CURVES.key]
+        record, panel = self._record(), self.panels[CURVES.key]
         if self._trace is None or record is None:
             self.curves.set_curves(None, NO_TOKEN)
             panel.set_subtitle("")
-            return
-        if record.token >= first:
-            self.curves.set_curves(self._curves_of(record), why_no_draft(self._trace, record))
-            legend = unbroken(self.curves.legend_html(self._theme, record.audit is not None))
-            panel.set_subtitle(self._curve_words(record) + (f" &nbsp;{legend}" if self.curves.curves else ""))
-
-    def _curves_of(self, record: TokenRecord) -> CandidateCurves | None:
-        """Of a tree's pass, the selected node's candidates; without one those that the token was one of."""
-        assert self._trace is not None
-        if record.tree is None:
-            return candidate_curves(self._trace, record.token)
-        return node_curves(self._trace, record.token, self._node_of(record))
-
-    def _curve_words(self, record: TokenRecord) -> str:
-        node = self._node_of(record)
-        if record.tree is None or node is None:
-            return token_words(record)
-        return f"after {short_quote(record.tree.drafted.node_bytes[node])}"
-
-    def _node_of(self, record: TokenRecord) -> int | None:
-        """The selected node, if this token's tree has it."""
-        node = self._selection.node
-        known = record.tree is not None and node is not None and node < len(record.tree.drafted.parents)
-        return node if known else None
+        elif record.token >= first:
+            draw_curves(self.curves, panel, self._trace, record, self._selection.node, self._theme)
 
     def _draw_tree(self, first: int) -> None:
         record = self._record()
@@ -362,16 +333,3 @@ class Views(QObject):
         if self._trace is None or token is None or token >= len(self._trace.records):
             return None
         return self._trace.records[token]
-
-    def _note(self, token: int) -> str:
-        """The two tokens of a wrong exit, for the hovers."""
-        known = self._trace is not None and token < len(self._trace.records)
-        return wrong_exit(self._trace.records[token]) if self._trace and known else ""
-
-    def _source(self, token: int, layer: int) -> str:
-        """Which past exits made this layer active, for the scheduler map's hover."""
-        if self._trace is None or self._trace.started is None or token >= len(self._trace.records):
-            return ""
-        radius = self._trace.started.settings.scheduler.radius
-        sources = online_sources(self._trace.records[token], layer, radius)
-        return ", ".join(f"token {at + 1} left at {exit_layer}" for at, exit_layer in sources)
