@@ -52,6 +52,16 @@ class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
             self._kept.spoil(self._pixels.rounded(part))
         self.update() if part is None else self.update(part)
 
+    def update(self, part: QRectF | None = None) -> None:
+        """Have this part of the view, in data coordinates, painted in the window's next frame, together with all else
+        that has changed; the scene would have it painted in a frame of its own, and so would every other plot's."""
+        widget = self.getViewWidget()
+        if widget is None:
+            super().update()
+            return
+        place = widget.mapFromScene(self.mapRectToScene(self.view_area() if part is None else part)).boundingRect()
+        widget.viewport().update(place.adjusted(-2, -2, 2, 2))
+
     def view_area(self) -> QRectF:
         """What the view shows, in data coordinates."""
         return QRectF(self.viewRect() or QRectF())
