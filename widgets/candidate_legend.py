@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -25,6 +25,8 @@ _SAMPLE, _SHORT = 24, 10
 """Pixels of a line's sample; the short one, where an entry has little room, is hardly more than its marker."""
 _LITTLE = 72
 _GAP = 12
+KEPT = 1024
+"""Widths of texts that are kept."""
 _LEAST = 16
 """Letters for an entry, below which a row is too crowded. The rows hang on the width alone, not on the texts: a plot
 that changed its height from token to token could not be compared."""
@@ -48,9 +50,8 @@ class CandidateLegend(QWidget):
         self._theme = DARK
         self._types: dict[bool, tuple[QFont, QFontMetricsF]] = {}
         """By boldness: the font and its measures, kept because every new token asks for them a dozen times."""
-        self._soon = QTimer(self, singleShot=True, interval=0)
-        """Paints other entries after the curves, not with them: both at once take too much of a frame."""
-        self._soon.timeout.connect(self.update)
+        self._widths: dict[tuple[str, bool], float] = {}
+        """By text and boldness: pixels, because each is asked for several times, and shares come again and again."""
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Candidates")
 
@@ -63,7 +64,7 @@ class CandidateLegend(QWidget):
         self.setAccessibleDescription("; ".join(f"{e.text} {e.probability:.0%}" for e in entries))
         if self._rows(self.width()) != rows:
             self.updateGeometry()  # only then: it makes the main window lay out all its docks anew
-        self._soon.start()
+        self.update()
 
     def apply_theme(self, theme: Theme) -> None:
         self._theme = theme
@@ -96,9 +97,19 @@ class CandidateLegend(QWidget):
             self._types[bold] = font, QFontMetricsF(font)
         return self._types[bold]
 
+    def _wide(self, text: str, bold: bool) -> float:
+        """Pixels that a text takes."""
+        key = (text, bold)
+        if key not in self._widths:
+            if len(self._widths) >= KEPT:
+                self._widths.clear()
+            self._widths[key] = self._type(bold)[1].horizontalAdvance(text)
+        return self._widths[key]
+
     def changeEvent(self, event: QEvent) -> None:
         if event.type() is QEvent.Type.FontChange:
             self._types.clear()
+            self._widths.clear()
         super().changeEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -131,8 +142,7 @@ class CandidateLegend(QWidget):
         return [min(w, most) for w in wanted]
 
     def _wanted(self, entry: Entry) -> float:
-        metrics = self._type(entry.emitted)[1]
-        return _SAMPLE + 6 + metrics.horizontalAdvance(f"{entry.text}  {entry.probability:.0%}") + _GAP + 2
+        return _SAMPLE + 6 + self._wide(f"{entry.text}  {entry.probability:.0%}", entry.emitted) + _GAP + 2
 
     def _paint_entry(self, painter: QPainter, index: int, entry: Entry, room: QRectF, sample: int) -> None:
         middle = room.center().y()
@@ -144,17 +154,18 @@ class CandidateLegend(QWidget):
         share = f"  {entry.probability:.0%}"
         font, metrics = self._type(entry.emitted)
         free = room.width() - sample - 6 - (_GAP if sample == _SAMPLE else 2)
-        if free < metrics.horizontalAdvance(share) + min(metrics.horizontalAdvance(entry.text), _SAMPLE):
+        whole = self._wide(entry.text, entry.emitted)
+        if free < self._wide(share, entry.emitted) + min(whole, _SAMPLE):
             share = ""  # the tooltip has it; what a line stands for must be told here
-        free -= metrics.horizontalAdvance(share)
-        text = metrics.elidedText(entry.text, Qt.TextElideMode.ElideRight, max(free, 12.0) + 4)
+        free = max(free - self._wide(share, entry.emitted), 12.0) + 4
+        text = entry.text if whole < free else metrics.elidedText(entry.text, Qt.TextElideMode.ElideRight, free)
         painter.setFont(font)
         painter.setPen(QColor(self._theme.text))
         start = room.left() + sample + 6
         baseline = middle + metrics.ascent() / 2 - metrics.descent() / 2
         painter.drawText(QPointF(start, baseline), text)
         painter.setPen(QColor(self._theme.muted))
-        painter.drawText(QPointF(start + metrics.horizontalAdvance(text), baseline), share)
+        painter.drawText(QPointF(start + self._wide(text, entry.emitted), baseline), share)
 
 
 def paint_marker(painter: QPainter, marker: str, at: QPointF, size: float, colour: QColor) -> None:
