@@ -7,6 +7,7 @@ and merges: those are made on their own here, everything else is left to the lib
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ OPTIONS = frozenset(
     }
 )
 """What a BPE model says beside its type, vocabulary and merges."""
+FLAGS = frozenset({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"})
+"""What an added token says. The library passes over others, and takes its own for those that are missing."""
 
 
 def read_backend(path: Path) -> Backend:
@@ -38,15 +41,25 @@ def read_backend(path: Path) -> Backend:
 
     text = path.read_text(encoding="utf-8")
     try:
-        return _in_pieces(json.loads(text))
+        return _without_panic(lambda: _in_pieces(json.loads(text)))
     except Exception:  # not of the kind that we can take apart, or damaged: the library reads it, or says what is wrong
-        return Backend.from_str(text)
+        return _without_panic(lambda: Backend.from_str(text))
 
 
 def stages(backend: Backend) -> list[Any]:
     """Settings of the steps before and after the model, as the file has them, without its vocabulary."""
     steps = (backend.pre_tokenizer, backend.decoder)
     return [json.loads(step.__getstate__()) for step in steps if step is not None]
+
+
+def _without_panic(read: Callable[[], Backend]) -> Backend:
+    """What the library panics at is damage, too; but a panic is no `Exception`, and would end the thread that reads."""
+    try:
+        return read()
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of a module that cannot be imported
+            raise
+        raise ValueError(str(error)) from error
 
 
 def _in_pieces(values: dict[str, Any]) -> Backend:
@@ -75,6 +88,8 @@ def _add(backend: Backend, added: list[dict[str, Any]]) -> None:
     """Add tokens in their order, which gives those that the model lacks their ids."""
     from tokenizers import AddedToken
 
+    if any(token.keys() != FLAGS for token in added):
+        raise ValueError("other flags")
     for special, tokens in groupby(added, key=lambda token: token["special"]):
         made = [AddedToken(**{name: value for name, value in token.items() if name != "id"}) for token in tokens]
         (backend.add_special_tokens if special else backend.add_tokens)(made)

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer as Backend
 
+from core.errors import UserError
 from core.model.tokenizer_file import read_backend
+from core.model.tokens import load_tokenizer
 from tests.tiny import save_tiny_tokenizer
 
 TEXTS = [
@@ -94,6 +96,23 @@ def test_that_a_damaged_model_is_told_in_the_librarys_words(
     with pytest.raises(Exception) as pieces:
         read_backend(path)
     assert str(pieces.value) == str(whole.value)
+
+
+@pytest.mark.parametrize("flag", ["normalized", "id", "lstrip"])
+def test_that_an_added_token_without_a_flag_is_damage(tmp_path: Path, stored: dict[str, Any], flag: str) -> None:
+    first, *others = stored["added_tokens"]
+    lacking = {name: value for name, value in first.items() if name != flag}
+    path = write(tmp_path, {**stored, "added_tokens": [lacking, *others]})
+    with pytest.raises(Exception, match=f"missing field `{flag}`"):
+        read_backend(path)
+
+
+def test_that_what_the_library_panics_at_is_told_as_damage(tmp_path: Path, stored: dict[str, Any]) -> None:
+    longer_than_tokens = {"vocab": {"a": 0, "b": 1}, "merges": ["a b"], "continuing_subword_prefix": "##"}
+    path = write(tmp_path, {**stored, "model": {**stored["model"], **longer_than_tokens}})
+    with pytest.raises(UserError, match="not a readable tokenizer") as told:
+        load_tokenizer(tmp_path)
+    assert str(path) in str(told.value)
 
 
 def test_that_a_byte_level_model_is_never_read_whole(
