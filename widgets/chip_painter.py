@@ -105,7 +105,8 @@ class ChipPainter:
         self._paint_text(painter, rect, chip)
 
     def _body(self, size: QSize, chip: ChipState, ratio: float) -> QPixmap:
-        key = (size.width(), chip.number, chip.colour.rgba(), chip.mark, chip.highlighted, chip.bookmarked, ratio)
+        looks = chip.number, chip.share, chip.colour.rgba(), chip.mark, chip.highlighted, chip.bookmarked
+        key = (size.width(), ratio, *looks)
         if key not in self._bodies:
             if len(self._bodies) >= BODIES:
                 self._bodies.clear()

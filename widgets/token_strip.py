@@ -129,8 +129,11 @@ class TokenStrip(QAbstractScrollArea):
         self._describe()
 
     def apply_theme(self, theme: Theme) -> None:
+        keeps = self._chosen_in(self.viewport().rect())
         self._chip, self._picture = ChipPainter(self.font(), theme), KeptPicture(theme.surface)
         self._place(0)
+        if keeps is not None:
+            self._bring_into_sight(keeps)
 
     def clear(self) -> None:
         """Back to no tokens at all."""
@@ -221,6 +224,12 @@ class TokenStrip(QAbstractScrollArea):
         if follow:
             bar.setValue(bar.maximum())
 
+    def _chosen_in(self, area: QRect) -> int | None:
+        """The selected token, where something of its chip lies here."""
+        chosen = self._selection.token
+        known = chosen is not None and chosen < len(self._flow)
+        return chosen if known and area.intersects(self._rect(cast(int, chosen))) else None
+
     def _bring_into_sight(self, box: int) -> None:
         rect, bar = self._rect(box).adjusted(0, -MARGIN, 0, MARGIN), self.verticalScrollBar()
         if rect.top() < 0:
@@ -229,9 +238,8 @@ class TokenStrip(QAbstractScrollArea):
             bar.setValue(bar.value() + rect.bottom() + 1 - self.viewport().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        follow, top_row, chosen = self._at_tail(), max(0, self._row_at(0)), self._selection.token
-        seen = QRect(QPoint(), event.oldSize())
-        keeps = chosen is not None and chosen < len(self._flow) and seen.intersects(self._rect(chosen))
+        follow, top_row = self._at_tail(), max(0, self._row_at(0))
+        keeps = self._chosen_in(QRect(QPoint(), event.oldSize()))
         top_boxes = self._flow.boxes_in(top_row)
         # As if the bar were there: rows shall not be broken anew, and all be painted, when it comes.
         if self._flow.set_available(self.width() - self.verticalScrollBar().sizeHint().width() - 2 * MARGIN):
@@ -239,8 +247,8 @@ class TokenStrip(QAbstractScrollArea):
         self._update_scroll_bar(follow)
         if not follow and top_boxes:
             self.verticalScrollBar().setValue(self._flow.row_of(top_boxes[0]) * self._row_height())
-        if keeps:
-            self._bring_into_sight(cast(int, chosen))
+        if keeps is not None:
+            self._bring_into_sight(keeps)
         super().resizeEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:

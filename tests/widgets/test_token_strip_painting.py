@@ -103,6 +103,28 @@ def test_that_given_tokens_and_bookmarks_have_marks_of_their_own(strip: TokenStr
     assert "↳" not in TokenStrip.legend_html(DARK, audited=True)
 
 
+def test_that_the_same_layer_of_a_deeper_model_has_a_shorter_bar(strip: TokenStrip) -> None:
+    strip.set_chips(chips(["·first"], depth=4))
+    image(strip)
+    strip.set_chips(chips(["·first"], depth=24))
+    kept = image(strip)
+    strip.apply_theme(DARK)
+    assert kept == image(strip)
+
+
+def test_that_another_theme_leaves_the_selected_chip_in_sight(strip: TokenStrip) -> None:
+    strip.set_chips(chips(words(60)))
+    strip.resize(400, strip.chip_rect(0).height() + 20)
+    bar = strip.verticalScrollBar()
+    last = strip.chip_rect(59).top()
+    row = next(at for at in range(59, 0, -1) if strip.chip_rect(at).top() < last)
+    strip.set_selection(Selection(row))
+    bar.setValue(bar.maximum() - 20)  # close to the newest token, with the chosen one half in sight
+    assert strip.chip_rect(row).top() < 0 < strip.chip_rect(row).bottom()
+    strip.apply_theme(LIGHT)
+    assert strip.chip_rect(row).top() >= 0
+
+
 def test_that_moving_the_selection_paints_two_chips_only(strip: TokenStrip, painted: set[int]) -> None:
     strip.set_selection(Selection(9))
     QApplication.processEvents()
