@@ -91,12 +91,13 @@ class LedgerTool(Tool):
         last = min(first + PORTION, trace.emitted_count)
         self._done = last
         chore = self._chore = Chore(partial(ledger, frozen(trace), first, last), self)
-        chore.over.connect(partial(self._over, trace))
+        chore.over.connect(partial(self._over, trace, first))
         chore.start()
 
-    def _over(self, of: ReadableTrace, outcome: Ledger | Failure) -> None:
+    def _over(self, of: ReadableTrace, first: int, outcome: Ledger | Failure) -> None:
         self._chore = None
-        if of is self._of:
+        known = len(self.found.entries) if self.found is not None else 0
+        if of is self._of and first <= known:  # else the run was left meanwhile, and what comes before forgotten
             self._take(outcome)
         if self._goes_on:
             self._pause.start()

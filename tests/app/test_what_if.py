@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,12 +20,13 @@ from app.tools.what_if import FIRST_ONLY, WhatIf
 from app.tools.what_if_words import no_rerun
 from core.analysis.columns import columns_of
 from core.analysis.forks import fork_at
-from core.analysis.ledger import LABELS, ledger
+from core.analysis.ledger import LABELS, Ledger, ledger
 from core.analysis.what_if import Redecider
 from core.choices import Policy, Record
 from core.config import RunSettings, TreeSettings
 from core.trace.events import Branch
 from core.trace.fork import Fork
+from core.trace.reading import ReadableTrace
 from core.trace.saving import MemoryRun, save_session
 from core.trace.trace import Trace
 from tests.app.stage import TIMEOUT
@@ -313,6 +315,34 @@ def test_that_the_ledger_counts_and_its_class_is_selected_and_highlighted_everyw
     assert stage.session.selection.token == tokens[1]
     stage.run(replace(trace.started.settings, threshold=0.9))
     assert views.tokens._highlight == frozenset()
+
+
+def test_that_a_run_left_and_shown_again_while_its_tokens_are_looked_at_is_counted_from_its_start(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded(stage)
+    run, other = stage.run(audit_settings()), stage.run(audit_settings())
+    stage.bring(LEDGER)
+    stage.until(lambda: not stage.ledger.is_behind)
+    reached, release = threading.Event(), threading.Event()
+
+    def held(trace: ReadableTrace, first: int, last: int) -> Ledger:
+        if first == 2 and not reached.is_set():
+            reached.set()
+            release.wait(TIMEOUT / 1000)
+        return ledger(trace, first, last)
+
+    monkeypatch.setattr("app.tools.ledger.PORTION", 2)
+    monkeypatch.setattr("app.tools.ledger.ledger", held)
+    stage.session.show_trace(run)
+    stage.work.rack.flush()
+    stage.until(reached.is_set)
+    for shown in (other, run):
+        stage.session.show_trace(shown)
+        stage.work.rack.flush()
+    release.set()
+    stage.until(lambda: stage.ledger.found is not None and len(stage.ledger.found.entries) == run.emitted_count)
+    np.testing.assert_array_equal(stage.ledger.found.entries, ledger(run).entries)
 
 
 def test_that_all_pages_can_be_chosen_in_a_small_window(stage: Stage, qapp: QApplication) -> None:
