@@ -18,14 +18,14 @@ def whole_run(found: Costs) -> str:
         return _unknown(found)
     layers, spent = int(found.layers_saved.sum()), float(found.spent.sum()) / found.layer
     parts = [
-        f"{name} {bold(f'{seconds / found.layer:.1f}')}"
+        f"{name} {bold(f'{seconds / found.layer:z.1f}')}"
         for name, seconds in zip(PARTS, found.spent.sum(0), strict=True)
         if seconds
     ]
     listed = f" ({', '.join(parts)})" if parts else ""
     sums = (
         f"In layer-times ({bold(f'{found.layer * 1e3:.2f}')} ms each): {bold(layers)} saved against "
-        f"{bold(f'{spent:.1f}')} spent{listed}; the LM head takes "
+        f"{bold(f'{spent:z.1f}')} spent{listed}; the LM head takes "
         f"{bold(f'{found.head / found.layer:.1f}')}."
     )
     return joined(verdict(found), sums)
@@ -47,7 +47,7 @@ def one_token(trace: ReadableTrace, found: Costs, token: int) -> str:
     net = saved - spent
     return joined(
         words,
-        f"In layer-times: {counted(saved, 'layer')} against {bold(f'{spent:.1f}')}, "
+        f"In layer-times: {counted(saved, 'layer')} against {bold(f'{spent:z.1f}')}, "
         f"{'a gain' if net > 0 else 'a loss'} of {bold(f'{abs(net):.1f}')}.",
     )
 

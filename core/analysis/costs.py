@@ -199,4 +199,4 @@ def stages_of(record: TokenRecord) -> Seconds:
 
 
 def _ms(seconds: float) -> str:
-    return f"{bold(f'{seconds * 1e3:.1f}')} ms"
+    return f"{bold(f'{seconds * 1e3:z.1f}')} ms"

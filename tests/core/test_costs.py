@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from core.analysis.cost_words import whole_run
 from core.analysis.costs import PARTS, STAGES, Costs, costs, verdict, verdict_of_token
 from core.choices import Policy
 from core.trace.events import KVUpdated, StageTimes
@@ -76,6 +77,13 @@ def test_that_the_verdict_says_whether_the_exits_paid(run: Trace) -> None:
     assert verdict_of_token(lost, 0) == ""
 
 
+def test_that_nothing_has_no_sign(run: Trace) -> None:
+    found = costs(run)
+    found = dataclasses.replace(found, spent=np.where(np.arange(len(PARTS)) < 2, found.spent, -1e-12))
+    assert "checks <b>0.0</b> ms" in verdict(found)
+    assert "-0.0" not in whole_run(found)
+
+
 def test_that_a_trees_drafting_is_not_the_exits_to_pay() -> None:
     found = costs(tree_trace(TreePlan(exit_layer=20), TreePlan(exit_layer=24)))
     assert found.trees
@@ -91,10 +99,13 @@ def test_that_a_run_of_no_pass_has_no_verdict() -> None:
         assert found.paid is None
 
 
-def test_that_a_dense_run_neither_gains_nor_loses(recorder: Recorder) -> None:
+def test_that_a_dense_run_gains_nothing_and_loses_what_idle_stages_take(
+    recorder: Recorder,
+) -> None:
     found = costs(recorder.run(audit_settings(policy=Policy.DENSE)))
     assert not found.layers_saved.any()
-    assert found.net.sum() == pytest.approx(0, abs=found.measured / 100)
+    idle = sum(found.stages[1:, STAGES.index(name)].sum() for name in ("draft", "predictor", "recompute"))
+    assert found.net.sum() == pytest.approx(-idle)
     assert found.paid is None
 
 
