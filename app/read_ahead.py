@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from core.trace.reading import ReadableTrace
 from widgets.throttle import INTERVAL_MS
@@ -11,10 +11,14 @@ from widgets.throttle import INTERVAL_MS
 class ReadAhead(QObject):
     """Looks one token further, the way that the user went; a stored trace keeps what was looked at last."""
 
+    expected = Signal(int)
+    """The 0-based token that another step the same way would lead to, once one has been taken."""
+
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._trace: ReadableTrace | None = None
         self._next = 0
+        self._stepped = False
         self._timer = QTimer(self, singleShot=True, interval=INTERVAL_MS)
         self._timer.timeout.connect(self._read)
 
@@ -23,6 +27,7 @@ class ReadAhead(QObject):
         self.stop()
         if now is not None:
             self._trace, self._next = trace, now + (-1 if before is not None and now < before else 1)
+            self._stepped = before is not None and abs(now - before) == 1
             self._timer.start()
 
     def stop(self) -> None:
@@ -35,3 +40,5 @@ class ReadAhead(QObject):
         trace, self._trace = self._trace, None
         if trace is not None and 0 <= self._next < trace.emitted_count:
             trace.records[self._next]
+            if self._stepped:
+                self.expected.emit(self._next)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 from app.curves_panel import draw_curves
 from app.dressing import Dressing
@@ -69,6 +69,7 @@ class Views(QObject):
         self._figures_from = 0
         self._throttle = Throttle(self)
         self._read_ahead = ReadAhead(self)
+        self._read_ahead.expected.connect(self._make_room)
         self._draw: dict[str, Callable[[int], None]] = {}
         self._views: dict[str, View] = {}
         self._dressing = Dressing(self._throttle, self._is_in_sight, lambda key, on: self._views[key].apply_theme(on))
@@ -148,6 +149,12 @@ class Views(QObject):
 
     def _mark(self, key: str) -> None:
         self._marked[key].set_selection(self._selection)
+
+    @Slot(int)
+    def _make_room(self, token: int) -> None:
+        for view in self._marked.values():
+            if isinstance(view, TokenPlot):
+                view.make_room(token)
 
     def set_highlight(self, tokens: IntArray, name: str) -> None:
         """Mark these 0-based tokens, ascending, in strip and chart; `name` tells in the legend what they are."""

@@ -171,6 +171,15 @@ class TokenPlot(PlotView):
         low, high = self.view.viewRange()[0]
         return token is None or (low <= token + 0.5 and token + 1.5 <= high)
 
+    def make_room(self, token: int) -> None:
+        """Bring this 0-based token into view, too, for the step that will mark it: then the step has not to.
+
+        Not while the newest ones are shown, or the user looks elsewhere than at what is selected.
+        """
+        chosen = self.selection.token
+        if not self.following and chosen is not None and self.has_in_view(chosen):
+            self._reveal(token + 1.0)
+
     def _reveal(self, x: float) -> None:
         low, high = self.view.viewRange()[0]
         if not self._seen or self.has_in_view(round(x) - 1):

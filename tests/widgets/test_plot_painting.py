@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QObject, QRect
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.analysis.summaries import CellState, SchedulerMap
@@ -163,3 +163,50 @@ def grow(view: ExitChart | SchedulerMapView, count: int) -> None:
         view.set_series(many_exits(count))
     else:
         view.set_map(all_kinds(count))
+
+
+def test_that_two_plots_are_painted_in_one_frame_of_their_window(qtbot: QtBot) -> None:
+    window, chart, scheduler = QWidget(), ExitChart(), SchedulerMapView()
+    qtbot.addWidget(window)
+    row = QHBoxLayout(window)
+    row.addWidget(chart)
+    row.addWidget(scheduler)
+    chart.set_series(many_exits(12))
+    scheduler.set_map(all_kinds(12))
+    with qtbot.waitExposed(window):
+        window.show()
+    watches, frames = [Watch(chart), Watch(scheduler)], Frames(window)
+    before = [watch.paintings for watch in watches]
+    for plot in (chart, scheduler):
+        plot.set_selection(Selection(7))
+    watches[0].take()
+    assert all(watch.paintings > count for watch, count in zip(watches, before, strict=True))
+    assert frames.count == 1
+
+
+class Frames(QObject):
+    """Counts the frames of a window."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self.count = 0
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() is QEvent.Type.UpdateRequest
+        return False
+
+
+def test_that_room_for_the_next_step_is_made_only_where_the_selection_is_looked_at(chart: ExitChart) -> None:
+    chart.set_series(many_exits(1000))
+    chart.make_room(2)
+    assert chart.following
+    chart.set_selection(Selection(300))
+    last = next(token for token in range(300, 1000) if not chart.has_in_view(token + 1))
+    chart.set_selection(Selection(last))
+    chart.make_room(last + 1)
+    assert chart.has_in_view(last)
+    assert chart.has_in_view(last + 1)
+    chart.view.setXRange(800.5, 860.5, padding=0)
+    chart.make_room(last + 2)
+    assert not chart.has_in_view(last + 2)
