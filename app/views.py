@@ -26,6 +26,7 @@ from core.trace.trace import TokenRecord
 from widgets.exit_chart import ExitChart
 from widgets.highlight import BOOKMARK, SIGN
 from widgets.palette import DARK, Theme
+from widgets.plot_base import PlotView
 from widgets.probability_curves import NO_TOKEN, ProbabilityCurvesView
 from widgets.scheduler_map import SchedulerMapView
 from widgets.selection import Selection
@@ -298,12 +299,18 @@ class Views(QObject):
     def _draw_exits(self, first: int) -> None:
         assert self._trace is not None
         self._update_figures()
-        self.exits.set_growing(self._trace.ended is None)
+        self.exits.set_growing(self._pace(self.exits))
         self.exits.set_series(self.figures.exit_series(), first)
+
+    def _pace(self, plot: PlotView) -> bool:
+        """Whether the run grows: each plot is then painted in its turn."""
+        growing = self._trace is not None and self._trace.ended is None
+        plot.paint_apart(growing)
+        return growing
 
     def _draw_scheduler(self, first: int) -> None:
         assert self._trace is not None
-        self.scheduler.set_growing(self._trace.ended is None)
+        self.scheduler.set_growing(self._pace(self.scheduler))
         self.scheduler.set_map(scheduler_map(self._trace, first))
 
     def _draw_curves(self, first: int) -> None:
@@ -312,6 +319,7 @@ class Views(QObject):
             self.curves.set_curves(None, NO_TOKEN)
             panel.set_subtitle("")
         elif record.token >= first:
+            self._pace(self.curves)
             draw_curves(self.curves, panel, self._trace, record, self._selection.node, self._theme)
 
     def _draw_tree(self, first: int) -> None:

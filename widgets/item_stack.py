@@ -29,6 +29,8 @@ class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
         self._kept: KeptPicture | None = None
         self._pixels: Pixels | None = None
         """What was painted last was painted for."""
+        self.apart = False
+        """Whether the next frame is this plot's alone, or the window's for all that has changed."""
 
     @property
     def items(self) -> list[PixelItem]:
@@ -54,10 +56,10 @@ class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
 
     def update(self, part: QRectF | None = None) -> None:
         """Have this part of the view, in data coordinates, painted in the window's next frame, together with all else
-        that has changed; the scene would have it painted in a frame of its own, and so would every other plot's."""
+        that has changed; apart, the scene has it painted in a frame of its own."""
         widget = self.getViewWidget()
-        if widget is None:
-            super().update()
+        if widget is None or self.apart:
+            super().update() if part is None else super().update(part)
             return
         place = widget.mapFromScene(self.mapRectToScene(self.view_area() if part is None else part)).boundingRect()
         widget.viewport().update(place.adjusted(-2, -2, 2, 2))

@@ -92,6 +92,11 @@ class PlotView(QWidget):
         """Put an item into the plot, once; higher depths lie on top."""
         self._stack.add(item, depth)
 
+    def paint_apart(self, apart: bool) -> None:
+        """Paint what changes in frames of this plot's own: several plots of a run that grows would make one frame long.
+        Otherwise all that a step changes is seen at once."""
+        self._stack.apart = apart
+
     # What subclasses say. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
 
     def readout(self, x: float, y: float) -> str | None:

@@ -165,7 +165,8 @@ def grow(view: ExitChart | SchedulerMapView, count: int) -> None:
         view.set_map(all_kinds(count))
 
 
-def test_that_two_plots_are_painted_in_one_frame_of_their_window(qtbot: QtBot) -> None:
+@pytest.mark.parametrize("apart", [False, True])
+def test_that_two_plots_share_a_frame_of_their_window_unless_a_run_grows(qtbot: QtBot, apart: bool) -> None:
     window, chart, scheduler = QWidget(), ExitChart(), SchedulerMapView()
     qtbot.addWidget(window)
     row = QHBoxLayout(window)
@@ -173,15 +174,18 @@ def test_that_two_plots_are_painted_in_one_frame_of_their_window(qtbot: QtBot) -
     row.addWidget(scheduler)
     chart.set_series(many_exits(12))
     scheduler.set_map(all_kinds(12))
+    for plot in (chart, scheduler):
+        plot.paint_apart(apart)
     with qtbot.waitExposed(window):
         window.show()
     watches, frames = [Watch(chart), Watch(scheduler)], Frames(window)
     before = [watch.paintings for watch in watches]
     for plot in (chart, scheduler):
         plot.set_selection(Selection(7))
-    watches[0].take()
+    for watch in watches:
+        watch.take()
     assert all(watch.paintings > count for watch, count in zip(watches, before, strict=True))
-    assert frames.count == 1
+    assert frames.count == (2 if apart else 1)
 
 
 class Frames(QObject):
