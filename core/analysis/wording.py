@@ -63,7 +63,7 @@ def told_apart(one: float, other: float) -> tuple[str, str]:
 
 def share(probability: float) -> str:
     """A probability in bold with two digits; one that would round to nothing is `< 0.01`."""
-    return bold("< 0.01" if 0 < probability < 0.005 else f"{probability:.2f}")
+    return bold("<\N{NO-BREAK SPACE}0.01" if 0 < probability < 0.005 else f"{probability:.2f}")
 
 
 def took(times: StageTimes) -> str:
@@ -83,4 +83,4 @@ def took(times: StageTimes) -> str:
 
 
 def _milliseconds(seconds: float) -> str:
-    return bold("< 0.1" if seconds < 5e-5 else f"{seconds * 1e3:.1f}")
+    return bold("<\N{NO-BREAK SPACE}0.1" if seconds < 5e-5 else f"{seconds * 1e3:.1f}")
