@@ -14,13 +14,12 @@ import argparse
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QElapsedTimer, QEventLoop, QPoint, Qt
+from PySide6.QtCore import QElapsedTimer, QPoint, Qt
 from PySide6.QtGui import QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QDialog
 
@@ -37,12 +36,12 @@ from app.workbench import Workbench
 from core.analysis.summaries import Outcome, outcome
 from core.choices import Policy, Record
 from core.config import DEFAULT_MODEL, RunSettings
+from scripts.patience import wait_until
 from widgets.selection import Selection
 
 SIZE = (1440, 900)
 PROMPT = "Write a short story about a robot who learns to paint."
 """Its answer is long enough for every state."""
-PATIENCE_SECONDS = 120.0
 SETTLED_MS = 2500
 MAIN_STATE = "finished"
 RUNNING_TOKENS, PAUSED_TOKENS, PAUSED_LAYERS, ALL_TOKENS = 24, 12, 17, 64
@@ -212,16 +211,8 @@ class Studio:
         self.wait(lambda: self._dialog() is None)
 
     def wait(self, condition: Callable[[], bool]) -> None:
-        """Let the window live until the condition holds.
-
-        Raises:
-            TimeoutError: it takes too long.
-        """
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not condition():
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"the window stayed {self.session.state}")
-            self._application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
+        """Let the window live until the condition holds; raises as `wait_until`."""
+        wait_until(condition, lambda: self.session.state)
 
     def take(self, state: str) -> None:
         """Write the picture of what is on show now."""

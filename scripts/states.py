@@ -14,11 +14,10 @@ import os
 import re
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from PySide6.QtCore import QElapsedTimer, QEventLoop, Qt
+from PySide6.QtCore import QElapsedTimer, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
 
@@ -40,6 +39,7 @@ from core.config import DEFAULT_MODEL, RunSettings
 from core.trace.events import Event
 from core.trace.trace import Trace
 from scripts.hard_texts import TEXTS, texted
+from scripts.patience import wait_until
 from scripts.picture_sheet import sheet
 from tests.fakes import FakeEngine, FakeLoader, fake_run_events
 from widgets.selection import Selection
@@ -49,7 +49,7 @@ SMALL = (1024, 680)
 SIZES = {"narrow": (300, 300), "low": (560, 190), "wide": (900, 420)}
 """Of a panel alone, in pixels."""
 PARTS = ("live", "texts", "sample", "dialogs", "panels")
-SETTLED_MS, PATIENCE_SECONDS = 700, 60.0
+SETTLED_MS = 700
 DIALOGS = ("settings", "palette", "keys", "explain", "glossary", "about", "goto_token", "parts", "train", "save_layout")
 """Actions that open one of our own dialogs; those of the system are not ours to look at."""
 
@@ -272,16 +272,8 @@ class Studio:
     # Taking
 
     def wait(self, condition: Callable[[], bool]) -> None:
-        """Let the window live until the condition holds.
-
-        Raises:
-            TimeoutError: it takes too long.
-        """
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not condition():
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"the window stayed {self.session.state}")
-            self._application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
+        """Let the window live until the condition holds; raises as `wait_until`."""
+        wait_until(condition, lambda: self.session.state)
 
     def settle(self) -> None:
         """Let panels be made, and what they ask for in threads of their own be answered."""
