@@ -43,8 +43,14 @@ class Recipe:
     """1 or 2."""
     weights: tuple[float, ...] = (1.0, 0.7, 0.5)
     """Of the losses of a chain's tokens; the first is what follows the target's own states."""
+    chains_from: float = 0.0
+    """Share of the time after which texts go on as chains; before it only first tokens are learned."""
     prompts: bool = True
     """Whether prompts are learned too, or answers alone."""
+
+    def steps_at(self, share: float) -> int:
+        """Tokens of a chain that are learned when `share` of the time has passed."""
+        return len(self.weights) if share >= self.chains_from else 1
 
 
 @dataclass(slots=True)
@@ -93,13 +99,13 @@ class DrafterTraining:
     ) -> float:
         """One step over a batch; the first token's mean loss of a slot.
 
-        `share` of the time has passed; it sets the learning rate.
+        `share` of the time has passed; it sets the learning rate and whether chains are learned.
         """
         states = mixed_states(examples, self.recipe.taps, random)
         embedded = self.decoder.embed(padded([example.ids for example in examples]))
         going_on = torch.randperm(len(examples), generator=random)[: math.ceil(LATER * len(examples))]
-        found = unroll(self.head, embedded, states, len(self.recipe.weights), going_on)
-        slots = self._slots(examples, going_on)
+        found = unroll(self.head, embedded, states, self.recipe.steps_at(share), going_on)
+        slots = self._slots(examples, going_on)[: len(found)]
         predicted = torch.cat([values[chosen] for values, chosen in zip(found, slots, strict=True)])
         top_ids, probabilities = (_over(slots, going_on, [getattr(one, name) for one in examples]) for name in _TOPS)
         places = vocabulary.place[top_ids.long()]
@@ -120,7 +126,7 @@ class DrafterTraining:
     def _weights(self, slots: Sequence[Tensor]) -> Tensor:
         """What each row of the loss counts, [n, 1]: each step's mean, weighted."""
         counts = [int(chosen.sum()) for chosen in slots]
-        weights = [torch.full((n, 1), w / max(n, 1)) for w, n in zip(self.recipe.weights, counts, strict=True)]
+        weights = [torch.full((n, 1), w / max(n, 1)) for w, n in zip(self.recipe.weights, counts, strict=False)]
         return torch.cat(weights)
 
     def weights(self) -> dict[str, Tensor]:

@@ -85,13 +85,16 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
     return tiny_model(tmp_path_factory.mktemp("model"))
 
 
+def whole_vocabulary(model: LoadedModel) -> Vocabulary:
+    weight = model.decoder.head_weight
+    return Vocabulary(weight, torch.ones(len(weight)), most=10**6, sampled=0, coverage=1.0)
+
+
 def test_that_a_drafter_learns_the_answers_it_sees(model: LoadedModel, tmp_path: Path) -> None:
     answers = stored_answers(model, tmp_path)
     examples = read_examples(answers, answers.keys)
     training = DrafterTraining(model, 0)
-    vocabulary = Vocabulary(
-        model.decoder.head_weight, torch.ones(len(model.decoder.head_weight)), most=10**6, sampled=0, coverage=1.0
-    )
+    vocabulary = whole_vocabulary(model)
     before = chain_quality(training.head, examples, 1)[0]
     random = torch.Generator().manual_seed(0)
     losses = [training.learn(examples, vocabulary, 0.1, random) for _ in range(60)]
@@ -103,9 +106,7 @@ def test_that_a_drafter_learns_the_answers_it_sees(model: LoadedModel, tmp_path:
 def test_that_a_restored_training_goes_on_as_if_it_had_never_stopped(model: LoadedModel, tmp_path: Path) -> None:
     answers = stored_answers(model, tmp_path)
     examples = read_examples(answers, answers.keys)
-    vocabulary = Vocabulary(
-        model.decoder.head_weight, torch.ones(len(model.decoder.head_weight)), most=10**6, sampled=0, coverage=1.0
-    )
+    vocabulary = whole_vocabulary(model)
     first = DrafterTraining(model, 0)
     first.learn(examples, vocabulary, 0.1, torch.Generator().manual_seed(0))
     second = DrafterTraining(model, 7)
@@ -212,3 +213,17 @@ def test_that_a_chains_first_token_is_judged_as_the_drafter_is(model: LoadedMode
     qualities = chain_quality(head, examples, 3)
     assert qualities[0] == chain_quality(head, examples, 1)[0]
     assert len({one.tokens for one in qualities}) == 1
+
+
+@pytest.mark.parametrize(("share", "weights"), [(0.5, (1.0,)), (0.8, (1.0, 0.7, 0.5))])
+def test_that_chains_are_learned_from_the_recipes_time_on(
+    model: LoadedModel, tmp_path: Path, share: float, weights: tuple[float, ...]
+) -> None:
+    answers = stored_answers(model, tmp_path)
+    examples = read_examples(answers, answers.keys)
+    learned = []
+    for recipe in (Recipe(chains_from=0.7), Recipe(weights=weights, chains_from=0.0)):
+        training = DrafterTraining(model, 0, recipe)
+        training.learn(examples, whole_vocabulary(model), share, torch.Generator().manual_seed(0))
+        learned.append(training.weights())
+    torch.testing.assert_close(learned[0], learned[1])
