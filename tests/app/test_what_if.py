@@ -1,8 +1,7 @@
-"""The what-if and ledger panels in a window, over an engine with real parts."""
+"""The what-if panel in a window, over an engine with real parts."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,26 +12,18 @@ from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.places import LEDGER, WHAT_IF, Place
-from app.run_state import RunState
-from app.tools.ledger import LedgerTool
+from app.places import LEDGER, WHAT_IF
 from app.tools.what_if import FIRST_ONLY, WhatIf
 from app.tools.what_if_words import no_rerun
 from core.analysis.columns import columns_of
 from core.analysis.forks import fork_at
-from core.analysis.ledger import LABELS, Ledger, ledger
 from core.analysis.what_if import Redecider
 from core.choices import Policy, Record
 from core.config import RunSettings, TreeSettings
 from core.trace.events import Branch
-from core.trace.fork import Fork
-from core.trace.reading import ReadableTrace
 from core.trace.saving import MemoryRun, save_session
-from core.trace.trace import Trace
-from tests.app.stage import TIMEOUT
-from tests.app.tiny_loader import TinyLoader
-from tests.app.window_stage import WindowStage
-from tests.core.recordings import DEPTH, PROMPTS, Recorder, audit_settings
+from tests.app.tool_stage import ToolStage
+from tests.core.recordings import DEPTH, Recorder, audit_settings
 from tests.tiny import make_tiny_model
 from widgets import theme as looks
 from widgets.palette import DARK
@@ -43,40 +34,14 @@ def recorder(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
     return Recorder(make_tiny_model(tmp_path_factory.mktemp("tiny"), depth=DEPTH))
 
 
-class Stage(WindowStage):
-    """A window over the tiny engine, with its what-if and its ledger."""
-
-    def until(self, condition: object) -> None:
-        self.qtbot.waitUntil(condition, timeout=TIMEOUT)
-
-    def bring(self, place: Place) -> None:
-        """Put a panel in front, and draw what waits."""
-        panel = self.window.panels[place.key]
-        panel.show()
-        panel.raise_()
-        self.until(lambda: place.key in self.work.rack._tools)
-        self.work.rack.flush()
+class Stage(ToolStage):
+    """A window over the tiny engine, with its what-if."""
 
     @property
     def what_if(self) -> WhatIf:
         tool = self.work.rack.tool(WHAT_IF)
         assert isinstance(tool, WhatIf)
         return tool
-
-    @property
-    def ledger(self) -> LedgerTool:
-        tool = self.work.rack.tool(LEDGER)
-        assert isinstance(tool, LedgerTool)
-        return tool
-
-    def run(self, settings: RunSettings, fork: Fork | None = None) -> Trace:
-        before = self.session.trace
-        self.session.run(PROMPTS[0], settings, fork=fork)
-        self.until(lambda: self.session.trace is not before)
-        self.until_state(RunState.FINISHED)
-        self.work.rack.flush()
-        assert isinstance(self.session.trace, Trace)
-        return self.session.trace
 
     def answered(self) -> None:
         """Wait until what is asked now has been answered."""
@@ -89,14 +54,10 @@ class Stage(WindowStage):
         self.what_if.view.form.threshold.setValue(threshold)
         self.answered()
 
-    def sentence(self, place: Place) -> str:
-        panel = self.window.panels[place.key]
-        return panel.empty.accessibleName() if panel.is_empty else ""
-
 
 @pytest.fixture
 def stage(qtbot: QtBot, recorder: Recorder) -> Iterator[Stage]:
-    stage = Stage(qtbot, TinyLoader(recorder), recording=True)  # type: ignore[arg-type]
+    stage = Stage(qtbot, recorder)
     yield stage
     stage.window.close()
 
@@ -108,8 +69,7 @@ def plain(html: str) -> str:
 
 
 def loaded(stage: Stage) -> Stage:
-    stage.work.flow.open("tiny")
-    stage.until_state(RunState.READY)
+    stage.load_tiny()
     return stage
 
 
@@ -293,56 +253,6 @@ def test_that_a_run_of_trees_is_decided_pass_by_pass_and_its_frontier_says_why_t
     view.pages.setCurrentWidget(view.frontier)
     stage.answered()
     assert "one token a pass" in view.frontier.message
-
-
-def test_that_the_ledger_counts_and_its_class_is_selected_and_highlighted_everywhere(stage: Stage) -> None:
-    loaded(stage).bring(LEDGER)
-    trace = stage.run(audit_settings())
-    found, tool = ledger(trace), stage.ledger
-    stage.until(lambda: tool.found is not None and len(tool.found.entries) == trace.emitted_count)
-    np.testing.assert_array_equal(tool.found.entries, found.entries)
-    np.testing.assert_array_equal(tool.found.lost, found.lost)
-    entry = next(row.entry for row in found.rows if row.count > 1)
-    tool.view.classes.clicked.emit(tool.view.classes.rows.index(list(LABELS).index(entry), 0))
-    tokens = found.tokens(entry)
-    assert stage.session.selection.token == tokens[0]
-    views = stage.work.views
-    assert views.tokens._highlight == set(tokens.tolist())
-    np.testing.assert_array_equal(views.exits.highlight.tokens, tokens)
-    assert LABELS[entry] in stage.window.panels["tokens"].header.subtitle.text()
-    stage.work.rack.flush()
-    tool.view.next_token()
-    assert stage.session.selection.token == tokens[1]
-    stage.run(replace(trace.started.settings, threshold=0.9))
-    assert views.tokens._highlight == frozenset()
-
-
-def test_that_a_run_left_and_shown_again_while_its_tokens_are_looked_at_is_counted_from_its_start(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loaded(stage)
-    run, other = stage.run(audit_settings()), stage.run(audit_settings())
-    stage.bring(LEDGER)
-    stage.until(lambda: not stage.ledger.is_behind)
-    reached, release = threading.Event(), threading.Event()
-
-    def held(trace: ReadableTrace, first: int, last: int) -> Ledger:
-        if first == 2 and not reached.is_set():
-            reached.set()
-            release.wait(TIMEOUT / 1000)
-        return ledger(trace, first, last)
-
-    monkeypatch.setattr("app.tools.ledger.PORTION", 2)
-    monkeypatch.setattr("app.tools.ledger.ledger", held)
-    stage.session.show_trace(run)
-    stage.work.rack.flush()
-    stage.until(reached.is_set)
-    for shown in (other, run):
-        stage.session.show_trace(shown)
-        stage.work.rack.flush()
-    release.set()
-    stage.until(lambda: stage.ledger.found is not None and len(stage.ledger.found.entries) == run.emitted_count)
-    np.testing.assert_array_equal(stage.ledger.found.entries, ledger(run).entries)
 
 
 def test_that_all_pages_can_be_chosen_in_a_small_window(stage: Stage, qapp: QApplication) -> None:
