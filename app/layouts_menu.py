@@ -9,7 +9,8 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QApplication, QInputDialog, QMenu, QWidget
 
 from app import layout
-from app.actions import LAYOUTS, explain
+from app.action_table import LAYOUTS
+from app.actions import explain
 from app.desk_settings import LONGEST_NAME, MOST_LAYOUTS
 from app.layouts import NAMED
 from app.panel import Panel

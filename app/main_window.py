@@ -13,22 +13,8 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QScrollArea
 
 from app import layout
-from app.actions import (
-    BREAKPOINTS,
-    COMPARE,
-    EDIT,
-    EXPORT,
-    FILE,
-    FIND,
-    MARKS,
-    MODEL,
-    RUN,
-    SELECT,
-    TRAVEL,
-    WHAT_IF,
-    Actions,
-    explain,
-)
+from app.action_table import BREAKPOINTS, COMPARE, EDIT, EXPORT, FILE, FIND, MARKS, MODEL, RUN, SELECT, TRAVEL, WHAT_IF
+from app.actions import Actions, explain
 from app.desk import Desk
 from app.explanations_desk import Explainer
 from app.first_paint import FirstPaint

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu
 
-from app.actions import (
+from app.action_table import (
     ALL,
     BREAKPOINTS,
     COMPARE,

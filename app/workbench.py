@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QObject, Slot
 
-from app.actions import EDIT, EXPORT, MODEL
+from app.action_table import EDIT, EXPORT, MODEL
 from app.controls import Controls
 from app.error_dialog import ErrorDialog
 from app.exporting import Exporting
@@ -56,7 +56,7 @@ class Workbench(QObject):
         self.exporting = Exporting(session, self.files, window)
         self.debugging = Debugging(self)
         self.guessing = Guessing(self)
-        self.rack = ToolRack(self)
+        self.rack = ToolRack(self, self.views.throttle)
         self.tour = Tour(self)
         self._scrubbing = False
 
@@ -119,6 +119,7 @@ class Workbench(QObject):
 
     @Slot(object)
     def _show_state(self, state: RunState) -> None:
+        self.views.throttle.set_calm(state is RunState.RUNNING)
         self.controls.show_state()
         self.tour.show_state()
         self.guessing.look()
@@ -141,7 +142,7 @@ class Workbench(QObject):
         follows = self.session.state is RunState.RUNNING and self.session.is_following
         self.guessing.lift()
         self.views.show_selection(selection, gently=self.travel.is_playing or follows, hurried=self._scrubbing)
-        self.rack.show_selection()
+        self.rack.show_selection(gently=follows)
         self.guessing.look()
         if not follows:  # else the figures, which each token renews in their turn, bring it with them
             self._show_position()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.actions import COMPARE, explain
+from app.action_table import COMPARE
+from app.actions import explain
 from app.failure import Failure
 from app.tools import compare_words as words
 from app.tools.compare_choices import best_guest, choices

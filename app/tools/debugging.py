@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
-from app.actions import BREAKPOINTS, FIND, MARKS, explain
+from app.action_table import BREAKPOINTS, FIND, MARKS
+from app.actions import explain
 from app.named_keys import with_keys
 from app.places import MARKS as MARKS_PANEL
 from app.tools.bookmarks import Bookmarks

@@ -8,7 +8,8 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
-from app.actions import ALL, THEMES, Actions
+from app.action_table import ALL, THEMES
+from app.actions import Actions
 from app.icons import app_icon, icon, pixmap
 from app.main_window import PLACES
 from resources.paths import ICONS, icon_file

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtGui import QKeySequence
 from pytestqt.qtbot import QtBot
 
-from app.actions import ALL
+from app.action_table import ALL
 from app.explanations import explanation_of, explanations
 from app.named_keys import keys_in, use_keys, with_keys
 from app.places import BREAKPOINTS, LAYERS, MARKS, PLACES
