@@ -36,6 +36,8 @@ from widgets.why_view import WhyView
 
 PATIENCE = 60.0
 """Seconds of waiting that only a dead window needs."""
+BREATH = 1.0
+"""Most seconds that one look counts for: a process that was held up meanwhile has not waited."""
 PULSE_MS = 5
 SIZE = QSize(1280, 800)
 MOST_ERRORS = 4
@@ -138,12 +140,13 @@ class Cage:
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Go on answering until something is so; raises `Fault` where it never is."""
-        limit = monotonic() + PATIENCE
+        waited, last = 0.0, monotonic()
         while not condition():
-            if monotonic() > limit:
+            if waited > PATIENCE:
                 raise Fault(f"dead: {what} never came about")
             QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
             self.answer_events()
+            waited, last = waited + min(monotonic() - last, BREATH), monotonic()
 
     # The way home
 

@@ -22,8 +22,9 @@ from tests.monkey.faults import Fault
 
 HOME_EVERY = 250
 """Moves between two returns to a known state."""
-SILENCE = 120
-"""Seconds without an answer after which the process ends, with the stack of every thread."""
+SILENCE = 600
+"""Seconds without an answer after which the process ends, with the stack of every thread. Who measures on the same
+machine may hold the process up for minutes."""
 NESTED = 1.0
 """Seconds after which a loop inside a move, such as that of something that is dragged, is called off."""
 LONGEST = 5.0
