@@ -12,19 +12,19 @@ from app.curves_panel import draw_curves
 from app.dressing import Dressing
 from app.figures import Figures
 from app.hover_notes import sources, wrong_tokens
+from app.legends import Legends
 from app.panel import Panel
 from app.places import CURVES, EXITS, SCHEDULER, TOKENS, TREE, VIEWS, WHY, Place
 from app.read_ahead import ReadAhead
-from app.title_words import token_words, unbroken
+from app.title_words import token_words
 from app.tree_panel import draw_tree, touches
 from core.analysis.summaries import scheduler_map, token_chips
 from core.analysis.why import why
-from core.choices import Policy, Record
+from core.choices import Policy
 from core.trace.events import IntArray
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord
 from widgets.exit_chart import ExitChart
-from widgets.highlight import BOOKMARK, SIGN
 from widgets.palette import DARK, Theme
 from widgets.plot_base import PlotView
 from widgets.probability_curves import NO_TOKEN, ProbabilityCurvesView
@@ -57,23 +57,19 @@ class Views(QObject):
         self._trace: ReadableTrace | None = None
         self._selection = Selection()
         self._theme: Theme = DARK
-        self._audited = False
-        """Whether the run is recorded in audit depth: only then can exits be known to be wrong."""
-        self._treed = self._branched = self._bookmarked = False
-        """Whether the run decodes token trees, was given tokens by another one, and has bookmarks."""
-        self._highlight = ""
-        """What the highlighted tokens are."""
+        self._legends = Legends(self.panels)
         self._pending: dict[str, int] = {}
         """By panel: the first token that it has not drawn yet."""
         self._behind: set[str] = set()
         """Panels that were last told to be out of sight; one behind others is not hidden to Qt."""
         self._figures_from = 0
-        self._throttle = Throttle(self)
+        self.throttle = Throttle(self)
+        """Who draws when: panels elsewhere in the window may take their turns in it, too."""
         self._read_ahead = ReadAhead(self)
         self._read_ahead.expected.connect(self._make_room)
         self._draw: dict[str, Callable[[int], None]] = {}
         self._views: dict[str, View] = {}
-        self._dressing = Dressing(self._throttle, self._is_in_sight, lambda key, on: self._views[key].apply_theme(on))
+        self._dressing = Dressing(self.throttle, self._is_in_sight, lambda key, on: self._views[key].apply_theme(on))
 
     def build(self, theme: Theme) -> Iterator[None]:
         """Make the views in this theme, one a step: all of them at once take several frames."""
@@ -114,16 +110,21 @@ class Views(QObject):
         self._show_legends()
 
     def show_trace(self, trace: ReadableTrace | None, first: int, selection: Selection) -> None:
-        """Draw the tokens from `first` on again, one panel a frame; everything where the trace is another one."""
+        """Draw the tokens from `first` on again, one panel a frame; everything where the trace is another one.
+
+        While the window is calm, only new tokens come to the strip in the next frames. What is drawn of them elsewhere
+        is patient, but for the first one, which others' first sight of the run waits for.
+        """
         if trace is not self._trace or trace is None:
             self._replace(trace)
             self.show_selection(selection, gently=trace is not None)
             first = 0
         self._follow_kind(trace)
+        count = self._count()
         for key in self.panels:
-            self._ask(key, first)
+            self._ask(key, first, patient=first >= (count if key == TOKENS.key else 1))
         self._figures_from = min(first, self._figures_from)
-        self._throttle.request("figures", self._tell_figures)
+        self.throttle.request("figures", self._tell_figures, patient=first > 0)
 
     def show_selection(self, selection: Selection, gently: bool = False, hurried: bool = False) -> None:
         """Mark the selection in every view, and explain it.
@@ -133,18 +134,20 @@ class Views(QObject):
         only what is quickly done is: the rest follows in its turn, with what is newest by then.
         """
         before, self._selection = self._selection.token, selection
+        count, token = self._count(), selection.token
+        newest = gently and token is not None and 0 < count <= token + 1
         for key, view in self._marked.items():
             if gently:
-                self._ask(key, self._count())
+                self._ask(key, count, patient=newest)
             elif hurried and isinstance(view, TokenPlot) and not view.has_in_view(selection.token):
-                self._throttle.request((key, "mark"), partial(self._mark, key))
+                self.throttle.request((key, "mark"), partial(self._mark, key))
             else:
                 view.set_selection(selection)
         for key in (CURVES.key, TREE.key, WHY.key):
-            self._ask(key, selection.token or 0)
+            self._ask(key, selection.token or 0, patient=newest)
         if not gently and not hurried:
             for key in (CURVES.key, WHY.key):
-                self._throttle.cancel(key)
+                self.throttle.cancel(key)
                 self._paint(key)
             self._read_ahead.begin(self._trace, before, selection.token)
 
@@ -161,15 +164,15 @@ class Views(QObject):
         """Mark these 0-based tokens, ascending, in strip and chart; `name` tells in the legend what they are."""
         for view in (self.tokens, self.exits):
             view.set_highlight(tokens)
-        if name != self._highlight:
-            self._highlight = name
+        if name != self._legends.highlight:
+            self._legends.highlight = name
             self._show_legends()
 
     def set_bookmarks(self, tokens: Sequence[int]) -> None:
         """Mark these 0-based tokens of the run on show as bookmarked."""
         self.tokens.set_bookmarks(tokens)
-        if bool(tokens) != self._bookmarked:
-            self._bookmarked = bool(tokens)
+        if bool(tokens) != self._legends.bookmarked:
+            self._legends.bookmarked = bool(tokens)
             self._show_legends()
 
     def set_empty(self, sentences: dict[str, str] | None) -> None:
@@ -180,9 +183,9 @@ class Views(QObject):
         for key, panel in self.panels.items():
             sentence = sentences[key] if sentences else self._nothing_to_show(key)
             if panel.is_empty is (sentence is None) and (sentence is None or self._trace is not None):
-                self._throttle.request((key, "page"), partial(panel.set_empty, sentence))
+                self.throttle.request((key, "page"), partial(panel.set_empty, sentence))
                 continue
-            self._throttle.cancel((key, "page"))
+            self.throttle.cancel((key, "page"))
             panel.set_empty(sentence)
 
     def apply_theme(self, theme: Theme) -> None:
@@ -192,15 +195,12 @@ class Views(QObject):
         self._dressing.apply(theme, self.panels)
 
     def _follow_kind(self, trace: ReadableTrace | None) -> None:
-        """Name wrong exits and passes in the legends only where they can be known, so that other ones stay short."""
-        settings = trace.started.settings if trace and trace.started else None
-        branched = bool(trace and trace.started and trace.started.branch)
-        kind = bool(settings and settings.record is Record.AUDIT), bool(settings and settings.tree.on), branched
-        if kind == (self._audited, self._treed, self._branched):
+        """Name in the legends what this run may have, and show the panel that is made for it."""
+        treed = self._legends.treed
+        if not self._legends.follow(trace):
             return
-        if kind[1] is not self._treed:
-            self._bring_forward(TREE if kind[1] else CURVES)
-        self._audited, self._treed, self._branched = kind
+        if self._legends.treed is not treed:
+            self._bring_forward(CURVES if treed else TREE)
         self._show_legends()
 
     def _bring_forward(self, place: Place) -> None:
@@ -209,20 +209,14 @@ class Views(QObject):
             self.panels[place.key].raise_()
 
     def _show_legends(self) -> None:
-        lit = f'<span style="color:{self._theme.accent}">{SIGN}</span> {self._highlight} · ' if self._highlight else ""
-        tokens = lit + self.tokens.legend_html(self._theme, self._audited, self._treed, self._branched)
-        tokens += f' · <span style="color:{self._theme.accent}">{BOOKMARK}</span> bookmark' if self._bookmarked else ""
-        self.panels[TOKENS.key].set_subtitle(unbroken(tokens))
-        exits = unbroken(self.exits.legend_html(self._theme, self._audited, self._branched))
-        self.panels[EXITS.key].set_subtitle(exits)
-        self.panels[SCHEDULER.key].set_subtitle(unbroken(self.scheduler.legend_html(self._theme, self._audited)))
+        self._legends.show(self._theme)
         for key in (CURVES.key, TREE.key):
             self._ask(key, self._selection.token or 0)
 
     @property
     def is_idle(self) -> bool:
         """Whether everything asked for is drawn."""
-        return self._throttle.idle
+        return self.throttle.idle
 
     @property
     def all(self) -> list[View]:
@@ -231,8 +225,8 @@ class Views(QObject):
 
     def flush(self) -> None:
         """Draw now what is waiting."""
-        while not self._throttle.idle:
-            self._throttle.flush()
+        while not self.throttle.idle:
+            self.throttle.flush()
 
     def _add(self, place: Place, view: View, draw: Callable[[int], None]) -> None:
         view.apply_theme(self._theme)
@@ -255,10 +249,10 @@ class Views(QObject):
             for view in self._marked.values():
                 view.clear()
 
-    def _ask(self, key: str, first: int) -> None:
+    def _ask(self, key: str, first: int, *, patient: bool = False) -> None:
         self._pending[key] = min(first, self._pending.get(key, first))
         if self._is_in_sight(key):
-            self._throttle.request(key, lambda: self._paint(key))
+            self.throttle.request(key, lambda: self._paint(key), patient=patient)
 
     def _paint(self, key: str) -> None:
         if not self._is_in_sight(key):

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class ToolRack(QObject):
     """All tools of one window."""
 
-    def __init__(self, work: Workbench) -> None:
+    def __init__(self, work: Workbench, throttle: Throttle | None = None) -> None:
+        """`throttle` is the views': no frame shall draw one of them and a tool, too."""
         super().__init__(work)
         self._work = work
         self._panels = {place.key: work.window.panels[place.key] for place in TOOLS}
@@ -29,7 +30,7 @@ class ToolRack(QObject):
         self._stale: dict[str, int | None] = {}
         """By panel that has been made: from where on it is behind the trace; None where only the selection moved."""
         self._in_sight: set[str] = set()
-        self._throttle = Throttle(self)
+        self._throttle = throttle or Throttle(self)
         self._dressing = Dressing(
             self._throttle, self._in_sight.__contains__, lambda key, theme: self._tools[key].apply_theme(theme)
         )
@@ -54,12 +55,12 @@ class ToolRack(QObject):
         """The trace changed from token `first` on."""
         for key in self._tools:
             before = self._stale.get(key)
-            self._ask(key, first if before is None else min(first, before))
+            self._ask(key, first if before is None else min(first, before), patient=first > 0)
 
-    def show_selection(self) -> None:
-        """The selection moved."""
+    def show_selection(self, gently: bool = False) -> None:
+        """The selection moved: `gently` as a run went on, not by the user's choice."""
         for key in self._tools:
-            self._ask(key, self._stale.get(key))
+            self._ask(key, self._stale.get(key), patient=gently)
 
     def apply_theme(self, theme: Theme) -> None:
         """Repaint in another theme: what is in sight one tool a frame, the rest when it is seen."""
@@ -97,10 +98,10 @@ class ToolRack(QObject):
         if place.key in self._stale:
             self._ask(place.key, self._stale[place.key])
 
-    def _ask(self, key: str, first: int | None) -> None:
+    def _ask(self, key: str, first: int | None, *, patient: bool = False) -> None:
         self._stale[key] = first
         if key in self._in_sight:
-            self._throttle.request(key, partial(self._draw, key))
+            self._throttle.request(key, partial(self._draw, key), patient=patient)
 
     def _draw(self, key: str) -> None:
         if key in self._in_sight and key in self._stale:

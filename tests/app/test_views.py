@@ -121,7 +121,7 @@ def test_that_panels_of_a_run_turn_to_sentences_one_a_frame_and_not_at_all_where
 
     views.set_empty(sentences)
     assert empty() == 0
-    views._throttle.tick()
+    views.throttle.tick()
     assert empty() == 1
     views.set_empty(None)
     views.flush()

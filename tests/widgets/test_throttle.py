@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
-from widgets.throttle import Throttle
+from widgets.throttle import STRIDE, Throttle
 
 
 @pytest.fixture
@@ -103,4 +103,65 @@ def test_that_the_real_timer_runs_what_was_asked_for_and_then_stops(qtbot: QtBot
     throttle.request("plot", lambda: ran.append("plot"))
     qtbot.waitUntil(lambda: throttle.idle)
     assert ran == ["plot"]
+    assert not throttle.timer.isActive()
+
+
+def asked(throttle: Throttle, ran: list[str], keys: str, *, patient: bool) -> None:
+    for key in keys:
+        throttle.request(key, lambda key=key: ran.append(key), patient=patient)
+
+
+def test_that_patient_updates_of_a_calm_window_take_turns_and_leave_frames_to_the_others(throttle: Throttle) -> None:
+    ran: list[str] = []
+    throttle.set_calm(True)
+    for _ in range(4 * STRIDE):
+        asked(throttle, ran, "abc", patient=True)
+        asked(throttle, ran, "x", patient=False)
+        throttle.tick()
+    assert "".join(ran).replace("x", "") == "abca"
+    assert len(ran) == 4 * STRIDE
+    assert all("x" * (STRIDE - 1) in stretch for stretch in "".join(ran).split("abc"))
+
+
+def test_that_nothing_is_spread_where_the_window_is_not_calm(throttle: Throttle) -> None:
+    ran: list[str] = []
+    asked(throttle, ran, "abc", patient=True)
+    for _ in "abc":
+        throttle.tick()
+    assert ran == ["a", "b", "c"]
+
+
+def test_that_what_waits_patiently_comes_one_a_frame_once_the_calm_is_over(throttle: Throttle) -> None:
+    ran: list[str] = []
+    throttle.set_calm(True)
+    asked(throttle, ran, "abcd", patient=True)
+    throttle.tick()
+    assert ran == ["a"]
+    throttle.set_calm(False)
+    for _ in "bcd":
+        throttle.tick()
+    assert ran == ["a", "b", "c", "d"]
+    assert throttle.idle
+
+
+def test_that_an_update_that_becomes_urgent_is_run_once_and_does_not_become_patient_again(throttle: Throttle) -> None:
+    ran: list[str] = []
+    throttle.set_calm(True)
+    asked(throttle, ran, "ab", patient=True)
+    throttle.tick()
+    asked(throttle, ran, "b", patient=False)
+    asked(throttle, ran, "b", patient=True)
+    throttle.tick()
+    assert ran == ["a", "b"]
+    assert throttle.idle
+
+
+def test_that_patient_updates_are_flushed_and_cancelled_as_others(throttle: Throttle) -> None:
+    ran: list[str] = []
+    throttle.set_calm(True)
+    asked(throttle, ran, "abc", patient=True)
+    throttle.cancel("b")
+    throttle.flush()
+    assert ran == ["a", "c"]
+    assert throttle.idle
     assert not throttle.timer.isActive()

@@ -1,0 +1,141 @@
+"""How fast the views follow a run at full speed, and that what they show at last is what its recording shows."""
+
+from __future__ import annotations
+
+
+import numpy as np
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.panel import Panel
+from app.places import CURVES, TOKENS, VIEWS, WHY
+from app.run_state import RunState
+from app.views import Views
+from core.trace.events import Event, TokenEmitted
+from core.trace.trace import Trace
+from tests.app.window_stage import WindowStage
+from tests.fakes import FakeEngine, fake_run_events
+from widgets.palette import DARK
+from widgets.selection import Selection
+from widgets.throttle import STRIDE
+
+TOKENS_RUN = 14
+
+
+@pytest.fixture
+def made(qtbot: QtBot) -> list[Views]:
+    """Two sets of views: one that follows a run, one that replays it."""
+    both = []
+    for _ in range(2):
+        views = Views({place.key: Panel(place) for place in VIEWS})
+        for panel in views.panels.values():
+            qtbot.addWidget(panel)
+        for _ in views.build(DARK):
+            pass
+        for panel in views.panels.values():
+            panel.show()
+        views.throttle.timer.setInterval(1_000_000)  # the tests are its clock
+        both.append(views)
+    return both
+
+
+def shown(views: Views) -> dict[str, object]:
+    """What all views show, in values that can be compared."""
+    curves, series = views.curves.curves, views.exits.series
+    return {
+        "strip": (views.tokens._texts, views.tokens._exit_layers, views.tokens._outcomes, views.tokens._in_flight),
+        "chosen": [view.selection for view in (views.exits, views.scheduler, views.curves)],
+        "bars": (series.exit_layers.tolist(), series.outcomes.tolist(), np.nan_to_num(series.running_mean).tolist()),
+        "map": views.scheduler.states.tolist(),
+        "curves": None if curves is None else (curves.token, curves.layers.tolist(), curves.probabilities.tolist()),
+        "why": views.why.text(),
+        "titles": [views.panels[key].header.subtitle.text() for key in (CURVES.key, WHY.key)],
+        "figures": (views.figures.count, views.figures.mean_exit_layer, views.figures.active_layers_mean),
+    }
+
+
+def grow(views: Views, events: list[Event], trace: Trace, ticks: int = 1) -> None:
+    """Bring these events to the views, with some frames after each."""
+    for event in events:
+        trace.append(event)
+        first = getattr(event, "token", trace.emitted_count)
+        newest = Selection(trace.emitted_count - 1) if trace.emitted_count else Selection()
+        views.show_trace(trace, first, newest)
+        if isinstance(event, TokenEmitted):
+            views.show_selection(newest, gently=True)
+        for _ in range(ticks):
+            views.throttle.tick()
+
+
+@pytest.mark.parametrize("dropped", [1, 2, 5])
+def test_that_a_calm_window_shows_what_the_recording_shows_within_a_few_frames_of_a_halt(
+    made: list[Views], dropped: int
+) -> None:
+    live, replay = made
+    events = fake_run_events(TOKENS_RUN)
+    events = events[: len(events) - dropped] if dropped > 1 else events  # held at some layer, or at the end
+    live.throttle.set_calm(True)
+    trace = Trace()
+    grow(live, events, trace)
+    assert not live.throttle.idle
+    live.throttle.set_calm(False)
+    for _ in range(len(VIEWS) + 1):  # and the figures
+        live.throttle.tick()
+    assert live.throttle.idle
+    again = Trace.of(events)
+    replay.show_trace(again, 0, Selection(again.emitted_count - 1))
+    replay.flush()
+    assert shown(live) == shown(replay)
+
+
+def test_that_each_token_reaches_the_strip_at_once_and_the_plots_in_their_turn(made: list[Views]) -> None:
+    live, trace = made[0], Trace()
+    live.throttle.set_calm(True)
+    drawn: dict[str, int] = dict.fromkeys(live._draw, 0)
+    for key, draw in list(live._draw.items()):
+
+        def count(first: int, key: str = key, draw: object = draw) -> None:
+            drawn[key] += 1
+            draw(first)  # type: ignore[operator]  # what was there before
+
+        live._draw[key] = count
+    ticks = 0
+    for event in fake_run_events(TOKENS_RUN):
+        grow(live, [event], trace, ticks=2)
+        ticks += 2
+        if isinstance(event, TokenEmitted) and event.token:
+            assert len(live.tokens._texts) == trace.emitted_count
+    assert sum(drawn[key] for key in drawn if key != TOKENS.key) <= ticks / STRIDE + 2 * len(VIEWS)  # its first sight
+    assert all(drawn.values())
+
+
+def test_that_what_the_user_chooses_is_told_of_at_once_in_a_calm_window(made: list[Views]) -> None:
+    live, trace = made[0], Trace()
+    grow(live, fake_run_events(TOKENS_RUN)[:-4], trace)
+    live.throttle.set_calm(True)
+    live.show_selection(Selection(3))
+    assert "Token 4" in live.why.text()
+    assert live.exits.selection == live.scheduler.selection == Selection(3)
+    assert live.curves.curves is not None
+    assert live.curves.curves.token == 3
+
+
+def test_that_the_window_is_calm_while_a_run_is_at_full_speed_and_not_otherwise(qtbot: QtBot) -> None:
+    stage = WindowStage(qtbot)
+    throttle = stage.work.views.throttle
+    assert not throttle.calm
+    stage.load(FakeEngine(stuck_at=20))
+    stage.trigger("run")
+    qtbot.waitUntil(stage.loader.engine.stuck.is_set)
+    assert throttle.calm
+    stage.loader.engine.stuck_at = None
+    stage.trigger("pause")
+    stage.until_state(RunState.PAUSED)
+    assert not throttle.calm
+    stage.trigger("run")
+    stage.until_state(RunState.FINISHED)
+    assert not throttle.calm
+    qtbot.waitUntil(lambda: stage.work.views.is_idle)
+    assert stage.session.trace is not None
+    assert len(stage.work.views.tokens._texts) == stage.session.trace.emitted_count
+    assert stage.work.views.figures.count == stage.session.trace.emitted_count
