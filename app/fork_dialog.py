@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QDialog,
     QHBoxLayout,
     QHeaderView,
@@ -24,6 +23,7 @@ from PySide6.QtWidgets import (
 from app.forms import labelled, named
 from core.analysis.forks import Alternative
 from core.analysis.texts import quoted
+from widgets.plain_table import make_plain
 
 WIDTH, HEIGHT = 520, 560
 LONGEST_TEXT = 2000
@@ -97,15 +97,10 @@ class ForkDialog(QDialog):
             model.appendRow([QStandardItem(quoted(one.text, one.special)), QStandardItem(one.why)])
         table = named(QTableView(), "Token", "What stands at this place in the branch")
         table.setModel(model)
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        table.setTabKeyNavigation(False)
-        table.verticalHeader().hide()
+        make_plain(table)
         table.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
         table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         table.horizontalHeader().resizeSection(0, WIDTH // 2)
-        table.setShowGrid(False)
         table.setMinimumHeight(table.verticalHeader().defaultSectionSize() * ROWS_SHOWN)
         table.selectRow(0)
         table.doubleClicked.connect(self._chosen)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QDialog,
     QDialogButtonBox,
     QGridLayout,
@@ -21,6 +20,7 @@ from app.card_words import Section, Table
 from app.forms import labelled, named, plain
 from app.parts_card import sections
 from app.settings_dock import ModelFacts
+from widgets.plain_table import make_plain
 
 SIZE = (940, 540)
 NOTHING = "The parts say nothing about themselves."
@@ -107,12 +107,8 @@ def _words(text: str, role: str) -> QLabel:
 def _table(title: str, table: Table) -> QTableWidget:
     shown = named(QTableWidget(len(table.rows), len(table.heads)), title, "Read-only; the arrow keys move the cell")
     shown.setHorizontalHeaderLabels(list(table.heads))
-    shown.verticalHeader().hide()
-    shown.setShowGrid(False)
+    make_plain(shown, several=True)
     shown.setAlternatingRowColors(True)
-    shown.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    shown.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    shown.setTabKeyNavigation(False)
     for row, cells in enumerate(table.rows):
         for column, text in enumerate(cells):
             item = QTableWidgetItem(text)

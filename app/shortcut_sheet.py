@@ -6,17 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QEvent,
-    QModelIndex,
-    QPersistentModelIndex,
     QSortFilterProxyModel,
     Qt,
     Signal,
 )
 from PySide6.QtGui import QFont, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QDialog,
     QHBoxLayout,
     QHeaderView,
@@ -30,48 +26,36 @@ from PySide6.QtWidgets import (
 from app.command_list import Command
 from app.forms import Note, labelled, named
 from app.shortcut_keys import Keys
+from widgets.plain_table import make_heading_plain, make_plain
+from widgets.row_list import Index, RowModel
 
-Index = QModelIndex | QPersistentModelIndex
-_NOWHERE = QModelIndex()
 SIZE = (720, 560)
-HEADS = ("Action", "Menu", "Key")
 SEE_ALSO = "Always: Ctrl+Enter runs the prompt being written; in a view ← → go by token, ↑ ↓ by layer."
 WAITING = "Press the new key; Esc leaves it as it is"
 _MODIFIERS = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
 
 
-class KeyModel(QAbstractTableModel):
+class KeyModel(RowModel[Command]):
     """One row an action."""
+
+    columns = (("Action", ""), ("Menu", ""), ("Key", ""))
 
     def __init__(self, commands: Sequence[Command], keys: Keys, parent: QWidget) -> None:
         super().__init__(parent)
-        self._commands, self._keys = commands, keys
+        self._keys = keys
+        self.set_rows(commands)
 
     def name(self, row: int) -> str:
-        return self._commands[row].action.objectName()
-
-    def command(self, row: int) -> Command:
-        return self._commands[row]
+        return self.rows[row].action.objectName()
 
     def tell_changed(self) -> None:
         """The keys are other ones now."""
-        self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, len(HEADS) - 1))
-
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self._commands)
-
-    def columnCount(self, parent: Index = _NOWHERE) -> int:
-        return 0 if parent.isValid() else len(HEADS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return HEADS[section]
-        return None
+        self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, len(self.columns) - 1))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
             return None
-        command = self._commands[index.row()]
+        command = self.rows[index.row()]
         changed = self._keys.is_changed(self.name(index.row()))
         match role:
             case Qt.ItemDataRole.DisplayRole:
@@ -199,17 +183,11 @@ class ShortcutSheet(QDialog):
         self._shown.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         table = named(QTableView(), "Keys", "Enter changes the chosen action’s key")
         table.setModel(self._shown)
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        table.setShowGrid(False)
-        table.setTabKeyNavigation(False)
-        table.verticalHeader().hide()
+        make_plain(table)
+        make_heading_plain(table)
         table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + 10)
         table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         header = table.horizontalHeader()
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setHighlightSections(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column in (1, 2):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)

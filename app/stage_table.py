@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
+from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from app import training_words as words
 from app.forms import named
 from core.training.options import STEPS, Stage
+from widgets.plain_table import make_plain
 
 WAITING, CURRENT, DONE = "○", "▶", "✓"
 SAID = {WAITING: "to come", CURRENT: "under way", DONE: "done"}
@@ -25,12 +26,7 @@ class StageTable(QTableWidget):
         super().__init__(len(STEPS), 2, parent)
         named(self, "Stages", TIP)
         self.setHorizontalHeaderLabels(["Stage", "about"])
-        self.verticalHeader().hide()
-        self.setShowGrid(False)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setTabKeyNavigation(False)
+        make_plain(self)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFixedWidth(WIDTH)
         self._fill()

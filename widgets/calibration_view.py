@@ -6,7 +6,6 @@ import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QFont, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QComboBox,
     QHBoxLayout,
     QLabel,
@@ -23,6 +22,7 @@ from core.trace.events import IntArray
 from widgets.calibration_plots import CurvePlot, ReliabilityPlot
 from widgets.calibration_words import TAB_NAMES, Quality, Tab, bin_name, counted, headline, heads, rows
 from widgets.palette import Theme
+from widgets.plain_table import make_plain
 from widgets.theme import SMALL
 
 WAITING = "The audited tokens are being gathered…"
@@ -213,14 +213,10 @@ def _fill(table: QTableView, found: Quality, tab: Tab) -> None:
 def _table() -> QTableView:
     table = QTableView()
     table.setAccessibleName("The predictor’s quality as a table")
-    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    table.setShowGrid(False)
-    table.setTabKeyNavigation(False)
+    make_plain(table, several=True)
     small = QFont(table.font())
     small.setPointSizeF(small.pointSizeF() * SMALL)
     table.setFont(small)
-    table.verticalHeader().hide()
     table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + 5)
     return table
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPainter, QPixmap
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QLabel, QScrollArea, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QTableView, QVBoxLayout, QWidget
 
 from widgets.cost_bars import LOOKS, WORDS, CostBar, CostBars, fill, milliseconds, stage_words
 from widgets.palette import DARK, Theme
+from widgets.plain_table import make_plain
 from widgets.theme import SMALL
 
 Index = QModelIndex | QPersistentModelIndex
@@ -103,19 +104,14 @@ class CostTable(QTableView):
         self.rows = CostTableModel(self)
         self.setModel(self.rows)
         self.setAccessibleName("Time by stage as a table")
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
+        make_plain(self)
         self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         small = QFont(self.font())
         small.setPointSizeF(small.pointSizeF() * SMALL)
         self.setFont(small)
         self.rows.font = small
-        self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
         self.rows.modelReset.connect(self._fit)
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from core.trace.events import IntArray
-from widgets.row_list import NUMBER, Index, heading, plain_table
+from widgets.row_list import NUMBER, Index, heading, make_list
 
 _NOWHERE = QModelIndex()
 _COLUMNS = (
@@ -83,7 +83,7 @@ class FoundTable(QTableView):
         self.rows = FoundModel(self)
         self.setModel(self.rows)
         self.setAccessibleName("Tokens found")
-        plain_table(self)
+        make_list(self)
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         letter = self.fontMetrics().horizontalAdvance("0")

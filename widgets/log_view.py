@@ -10,9 +10,10 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QAction, QColor, QGuiApplication
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from widgets.palette import DARK, Theme
+from widgets.plain_table import make_heading_plain, make_plain
 
 Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -151,15 +152,10 @@ class LogView(QTableView):
             self.scrollToBottom()
 
     def _set_up(self) -> None:
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
+        make_plain(self, several=True)
+        make_heading_plain(self)
         self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.verticalHeader().hide()
         header = self.horizontalHeader()
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setHighlightSections(False)
         header.setStretchLastSection(True)
         for column, example in enumerate(("00:00:00", Kind.WARNING.value)):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Interactive)

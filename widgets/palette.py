@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
 
+from core.report import inks
 from core.report.exit_colours import ExitPalette, steps_of
+from core.report.inks import Inks
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,36 +43,27 @@ class Theme:
         return self.accent, self.caution, self.right, self.muted
 
 
-DARK = Theme(
-    name="dark",
-    window="#16181d",
-    surface="#1e2128",
-    raised="#262a33",
-    line="#2c313a",
-    text="#e6e8ec",
-    muted="#9aa3b2",
-    accent="#5aa9ff",
-    on_accent="#0d1117",
-    caution="#f2b84b",
-    wrong="#ff7a70",
-    right="#58c48d",
-    selection="#2d4a6e",
-)
-LIGHT = Theme(
-    name="light",
-    window="#f4f5f7",
-    surface="#ffffff",
-    raised="#f4f5f7",
-    line="#dde1e7",
-    text="#1b1f26",
-    muted="#5c6675",
-    accent="#0b62c4",
-    on_accent="#ffffff",
-    caution="#8d6004",  # a tenth darker than designed: as small text it was too faint on window and raised
-    wrong="#c0362c",
-    right="#1a7f4b",
-    selection="#d6e6fb",
-)
+def _theme(name: str, shared: Inks, *, window: str, raised: str, on_accent: str, selection: str) -> Theme:
+    """The roles that reports have too, and those that only a window needs."""
+    return Theme(
+        name=name,
+        window=window,
+        surface=shared.surface,
+        raised=raised,
+        line=shared.line,
+        text=shared.text,
+        muted=shared.muted,
+        accent=shared.accent,
+        on_accent=on_accent,
+        caution=shared.caution,
+        wrong=shared.wrong,
+        right=shared.right,
+        selection=selection,
+    )
+
+
+DARK = _theme("dark", inks.DARK, window="#16181d", raised="#262a33", on_accent="#0d1117", selection="#2d4a6e")
+LIGHT = _theme("light", inks.LIGHT, window="#f4f5f7", raised="#f4f5f7", on_accent="#ffffff", selection="#d6e6fb")
 
 
 def system_theme() -> Theme:

@@ -7,7 +7,9 @@ from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+from PySide6.QtWidgets import QTableView, QWidget
+
+from widgets.plain_table import make_heading_plain, make_plain
 
 Index = QModelIndex | QPersistentModelIndex
 Row = TypeVar("Row")
@@ -59,7 +61,7 @@ class RowList(QTableView):
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setAccessibleDescription(keys)
-        plain_table(self)
+        make_list(self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         row, plain = self.currentIndex().row(), not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
@@ -76,19 +78,13 @@ class RowList(QTableView):
             self.setCurrentIndex(self.model().index(min(row, count - 1), 0))
 
 
-def plain_table(table: QTableView) -> None:
-    """A list of rows: chosen as a whole, read and not typed into, with Tab leading out of it."""
-    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    table.setShowGrid(False)
+def make_list(table: QTableView) -> None:
+    """A plain table whose rows are a little higher than their text, one line each."""
+    make_plain(table)
+    make_heading_plain(table)
     table.setWordWrap(False)
-    table.setTabKeyNavigation(False)
     table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    table.verticalHeader().hide()
     table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + 8)
-    table.horizontalHeader().setHighlightSections(False)
-    table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 
 
 def heading(

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, Qt
 from PySide6.QtGui import QFocusEvent, QFont, QFontMetrics, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QTableView, QWidget
+from PySide6.QtWidgets import QApplication, QTableView, QWidget
 
+from widgets.plain_table import make_heading_plain, make_plain
 from widgets.theme import SMALL
 
 PADDING = 24
@@ -38,18 +39,11 @@ class SmallTable(QTableView):
         super().__init__(parent)
         self.setModel(model)
         self.setAccessibleName(name)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
+        make_plain(self)
+        make_heading_plain(self)
         self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.verticalHeader().hide()
         self.verticalHeader().setMinimumSectionSize(1)  # its own is that of the type before, which it may still have
-        header = self.horizontalHeader()
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setHighlightSections(False)
-        header.setMinimumSectionSize(PADDING)
+        self.horizontalHeader().setMinimumSectionSize(PADDING)
         self._take_type()
         self._is_taking = False
 

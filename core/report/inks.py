@@ -1,4 +1,4 @@
-"""Colours of figures and reports: the window's two themes by role, and a palette for exit layers, without Qt."""
+"""Colours of figures and reports, without Qt; the window's two themes share them (`widgets.palette`)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LIGHT = Inks(
     text="#1b1f26",
     muted="#5c6675",
     accent="#0b62c4",
-    caution="#8d6004",
+    caution="#8d6004",  # a tenth darker than designed: as small text it was too faint on window and raised
     wrong="#c0362c",
     right="#1a7f4b",
     offline="#2875cb",
