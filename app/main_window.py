@@ -92,14 +92,14 @@ class MainWindow(QMainWindow):
         self.tools.apply_theme(theme)
         for panel in self.panels.values():
             panel.apply_theme(theme)
-        self._fit_form()
+        self.fit_form()
         self.theme_changed.emit(theme)
 
     def recall(self) -> None:
         """Be as the window was left: its place, its panels, and what was entered. Sizes need the theme's fonts."""
         preferences, form = self.preferences, self.form
         self.desk.recall()
-        self._fit_form()
+        self.fit_form()
         layout.restore(self, self.host, preferences)
         self.prompt.text.setPlainText(preferences.prompt)
         self.prompt.template.setChecked(preferences.chat_template)
@@ -109,7 +109,7 @@ class MainWindow(QMainWindow):
             form.set_unfolded(preferences.unfolded)
         self.prompt.text.setFocus()
 
-    def _fit_form(self) -> None:
+    def fit_form(self) -> None:
         """Type of another size needs another width."""
         for rows in self.findChildren(Rows):
             rows.fit()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from core.trace.reading import ReadableTrace
-from widgets.throttle import INTERVAL_MS
+
+SETTLE_MS = 4
+"""How long all must have been quiet. A key that is held down comes again after 33 ms, half of which a step may take."""
 
 
 class ReadAhead(QObject):
@@ -18,9 +20,9 @@ class ReadAhead(QObject):
         super().__init__(parent)
         self._trace: ReadableTrace | None = None
         self._next = 0
-        self._stepped = False
-        self._timer = QTimer(self, singleShot=True, interval=INTERVAL_MS)
-        self._timer.timeout.connect(self._read)
+        self._stepped = self._is_painted = False
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(self._wait_on)
 
     def begin(self, trace: ReadableTrace | None, before: int | None, now: int | None) -> None:
         """The user went from one 0-based token to another, which is on show now or in the next frame."""
@@ -28,7 +30,8 @@ class ReadAhead(QObject):
         if now is not None:
             self._trace, self._next = trace, now + (-1 if before is not None and now < before else 1)
             self._stepped = before is not None and abs(now - before) == 1
-            self._timer.start()
+            self._is_painted = False
+            self._timer.start(0)
 
     def stop(self) -> None:
         """Read nothing: another trace is on show."""
@@ -36,6 +39,15 @@ class ReadAhead(QObject):
         self._trace = None
 
     @Slot()
+    def _wait_on(self) -> None:
+        """Timers without a time come after all that is posted, so after the painting of the step: only then the moment
+        begins that is to be quiet. Counted from the step itself, its end would come while a long one is painted."""
+        if self._is_painted:
+            self._read()
+        else:
+            self._is_painted = True
+            self._timer.start(SETTLE_MS)
+
     def _read(self) -> None:
         trace, self._trace = self._trace, None
         if trace is not None and 0 <= self._next < trace.emitted_count:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication
 from app.look import Look
 from app.main_window import MainWindow
 from app.settings import ThemeMode
+from app.wardrobe import Wardrobe
 from widgets import motion
 from widgets import theme as looks
 from widgets.palette import DARK, LIGHT, Theme, system_theme, use_exit_palette
@@ -26,6 +27,7 @@ class Theming(QObject):
         super().__init__(application)
         self._application = application
         self._window: MainWindow | None = None
+        self._wardrobe: Wardrobe | None = None
         self._mode = mode
         self._look: Look | None = None
         self.theme: Theme | None = None
@@ -40,9 +42,8 @@ class Theming(QObject):
         window.look_changed.connect(self.take_look)
         window.destroyed.connect(self._detach)
         self.take_look(window.preferences.desk.look)
-        self._window = window
-        if self.theme is not None:
-            window.apply_theme(self.theme)
+        self._window, self._wardrobe = window, Wardrobe(window)
+        self._dress()
 
     @Slot(object)
     def choose(self, mode: ThemeMode) -> None:
@@ -73,10 +74,13 @@ class Theming(QObject):
     def _dress(self) -> None:
         if self.theme is None:
             return
+        if self._wardrobe is not None:
+            self._wardrobe.hold()
         looks.apply(self._application, self.theme)
-        if self._window is not None:
+        if self._window is not None and self._wardrobe is not None:
+            self._wardrobe.dress(looks.stylesheet(self.theme, self._application.font().pointSizeF()))
             self._window.apply_theme(self.theme)
 
     @Slot()
     def _detach(self) -> None:
-        self._window = None
+        self._window = self._wardrobe = None

@@ -1,4 +1,4 @@
-"""The application's stylesheet and palette, made from one `Theme`.
+"""The stylesheet and the palette, made from one `Theme`.
 
 Widgets ask for a look through the dynamic property `role`, never through colours of their own:
 
@@ -32,12 +32,11 @@ _USUAL_SIZE = "usualPointSize"
 
 
 def apply(app: QApplication, theme: Theme) -> None:
-    """Give the whole application this theme; call again when the desktop switches between light and dark."""
-    if not app.styleSheet():
+    """Give the whole application the colours of this theme; parts of windows wear the stylesheet, each by itself."""
+    if app.style().name() != "fusion":
         # Once is enough. The platform styles draw parts of spin and combo boxes themselves and would mix two looks.
         app.setStyle("Fusion")
     app.setPalette(palette(theme))
-    app.setStyleSheet(stylesheet(theme, app.font().pointSizeF()))
 
 
 def scale(app: QApplication, factor: float) -> None:
@@ -109,7 +108,7 @@ def mixed(first: str, second: str, share: float) -> str:
 
 
 def stylesheet(theme: Theme, font_point_size: float) -> str:
-    """The stylesheet of the whole application; sizes that differ from the base font follow `font_point_size`."""
+    """What each part of a window wears; sizes that differ from the base font follow `font_point_size`."""
     return _SHEET.substitute(
         window=theme.window,
         surface=theme.surface,
@@ -143,9 +142,7 @@ def _icon(name: str) -> str:
 
 
 _SHEET = Template("""
-QMainWindow, QDialog { background: $window; }
-QMainWindow::separator { background: transparent; width: 8px; height: 8px; }
-QMainWindow::separator:hover { background: $selection; }
+QDialog { background: $window; }
 QSplitter::handle { background: transparent; }
 QSplitter::handle:hover { background: $selection; }
 QScrollArea { background: transparent; border: none; }

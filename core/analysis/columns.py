@@ -1,21 +1,24 @@
 """A whole audited run of T1 or T1+T2, a token a pass, as arrays for analyses that sweep all its tokens.
 
 What the engine itself computed stands wherever it did: the features, scores and checks of the layers that it evaluated.
-The audit fills in the other layers.
+The audit fills in the other layers. A stored run is gathered many tokens at once; what is unusual about one of them, and
+a run in memory, by each token's record.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from core.analysis.column_filling import fill_record, fill_swept, wanted
 from core.analysis.summaries import first_decided
 from core.config import RunSettings
 from core.errors import UserError
-from core.trace.events import Audited, BoolArray, FloatArray, IntArray
+from core.trace.events import BoolArray, FloatArray, IntArray
 from core.trace.reading import ReadableTrace
-from core.trace.trace import TokenRecord
+from core.trace.sweep import PORTION, sweep_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,18 @@ class AuditColumns:
     def __len__(self) -> int:
         return len(self.exit_layers)
 
+    def first(self, count: int) -> AuditColumns:
+        """The first `count` tokens alone, as views of these arrays."""
+        return replace(self, **{name: getattr(self, name)[:count] for name in _PER_TOKEN})
+
     @property
     def previous(self) -> IntArray:
         """Shape [n, L], the last active layer below each in the recording; -1 where there is none."""
         return last_below(self.active)
+
+
+_PER_TOKEN = ("exit_layers", "token_ids", "audited", "own_ids", "margins", "among", "active", "evaluated", "checked")
+_PER_TOKEN += ("logits", "local", "scores")
 
 
 def last_below(active: BoolArray) -> IntArray:
@@ -70,24 +81,65 @@ def last_below(active: BoolArray) -> IntArray:
     return found
 
 
-def columns_of(trace: ReadableTrace) -> AuditColumns:
-    """Gather a run's emitted tokens.
+def columns_of(trace: ReadableTrace, watch: Callable[[int], object] | None = None) -> AuditColumns:
+    """Gather all of a run's emitted tokens.
+
+    `watch` is told, now and then, how many are gathered, and may raise to end it.
 
     Raises:
-        UserError: the run was not recorded in audit depth, or its exits were not proposed by predictors.
+        UserError: as `AuditReader` says.
     """
+    reader = AuditReader(trace)
+    while not reader.is_done:
+        reader.advance()
+        if watch is not None:
+            watch(reader.count)
+    return reader.columns
+
+
+class AuditReader:
+    """Gathers a run's emitted tokens in their order, some at a time."""
+
+    def __init__(self, trace: ReadableTrace) -> None:
+        """Nothing is gathered yet but the token from prefill, of which there is nothing to tell.
+
+        Raises:
+            UserError: the run was not recorded in audit depth, or its exits were not proposed by predictors.
+        """
+        _check(trace)
+        self.trace = trace
+        self._all = _empty(trace, _candidates(trace))
+        self._sweep = sweep_of(trace, wanted(trace.depth))
+        self.count = min(1, len(self._all))
+        """How many tokens are gathered."""
+
+    @property
+    def is_done(self) -> bool:
+        return self.count == len(self._all)
+
+    @property
+    def columns(self) -> AuditColumns:
+        """The tokens that are gathered; gathering more changes nothing of them."""
+        return self._all.first(self.count)
+
+    def advance(self) -> None:
+        """Gather the next tokens, about as many as take a tenth of a second."""
+        first, last = self.count, min(self.count + PORTION, len(self._all))
+        known = np.zeros(last - first, np.bool_)
+        if self._sweep is not None:
+            known = fill_swept(self._all, self._sweep.read(first, last))
+        for token in (first + np.flatnonzero(~known)).tolist():
+            fill_record(self._all, token, self.trace.records[token])
+        self.count = last
+
+
+def _check(trace: ReadableTrace) -> None:
     if trace.started is None or not trace.started.settings.policy.needs_parts:
         raise UserError(
             "Only a run of SpecEE can be decided anew; record one with the policy specee-t1 or specee-t1t2."
         )
     if trace.started.settings.tree.on:
         raise UserError("This run decoded token trees, which are decided anew a pass at a time.")
-    columns = _empty(trace, _candidates(trace))
-    for token in range(1, len(columns)):
-        record = trace.records[token]
-        if record.audit is not None and record.draft is not None:
-            _fill(columns, token, record, record.audit)
-    return columns
 
 
 def _candidates(trace: ReadableTrace) -> int:
@@ -125,32 +177,3 @@ def _empty(trace: ReadableTrace, k: int) -> AuditColumns:
         local=np.zeros((*shape, k), np.float32),
         scores=np.full(shape, np.nan, np.float32),
     )
-
-
-def _fill(columns: AuditColumns, token: int, record: TokenRecord, audit: Audited) -> None:
-    assert record.draft is not None
-    columns.audited[token] = True
-    columns.own_ids[token] = audit.token_ids
-    columns.margins[token] = audit.margins
-    for layer, check in record.verified.items():
-        columns.own_ids[token, layer] = check.argmax_id
-        columns.margins[token, layer] = check.margin
-        columns.checked[token, layer] = True
-    columns.among[token] = (columns.own_ids[token][:, None] == record.draft.candidate_ids).any(1)
-    if record.schedule is not None:
-        columns.active[token] = record.schedule.active
-    _fill_features(columns, token, record, audit)
-
-
-def _fill_features(columns: AuditColumns, token: int, record: TokenRecord, audit: Audited) -> None:
-    k = columns.logits.shape[2]
-    logits, evaluated = audit.candidate_logits, record.evaluated
-    powers = np.exp(logits - logits.max(1, keepdims=True))
-    columns.logits[token] = logits
-    columns.local[token] = powers / powers.sum(1, keepdims=True)
-    columns.scores[token] = audit.scores
-    columns.evaluated[token] = evaluated
-    if record.features.shape[1] == 3 * k:
-        columns.logits[token, evaluated] = record.features[evaluated, :k]
-        columns.local[token, evaluated] = record.features[evaluated, k : 2 * k]
-    columns.scores[token, evaluated] = record.scores[evaluated]

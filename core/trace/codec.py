@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
-class _Kind(IntEnum):
+class Kind(IntEnum):
     """The first byte of a column."""
 
     SERIES = 0
@@ -30,8 +30,8 @@ class _Kind(IntEnum):
 
 
 _SINGLE, _DOUBLE = np.dtype("<f4"), np.dtype("<f8")
-_WIDTHS = tuple(np.dtype(f"<i{size}") for size in (1, 2, 4, 8))
-_BOUNDS = tuple(2 ** (8 * dtype.itemsize - 1) for dtype in _WIDTHS)
+WIDTHS = tuple(np.dtype(f"<i{size}") for size in (1, 2, 4, 8))
+_BOUNDS = tuple(2 ** (8 * dtype.itemsize - 1) for dtype in WIDTHS)
 _LONGEST = 10
 """Bytes of a whole number."""
 MOST_AXES = 4
@@ -55,6 +55,17 @@ class Reader:
         self._at = 0
         self._series_left = MOST_IN_SERIES
 
+    @property
+    def place(self) -> int:
+        """How many bytes have been taken."""
+        return self._at
+
+    def skip(self, count: int) -> None:
+        """Leave out the next `count` bytes."""
+        self._at += count
+        if count < 0 or self._at > len(self._data):
+            raise BadColumn("it ends too soon")
+
     def take(self, count: int) -> bytes:
         """The next `count` bytes."""
         start, self._at = self._at, self._at + count
@@ -64,6 +75,9 @@ class Reader:
 
     def number(self) -> int:
         """A whole number of any sign, below 2^69 either way."""
+        if self._at < len(self._data) and (byte := self._data[self._at]) < 0x80:  # as most are
+            self._at += 1
+            return (byte >> 1) ^ -(byte & 1)
         value = shift = 0
         for byte in self._data[self._at : self._at + _LONGEST]:
             self._at += 1
@@ -76,17 +90,17 @@ class Reader:
     def column(self, count: int) -> Column:
         """A column of `count` values, whatever they are."""
         match self.take(1)[0]:
-            case _Kind.SERIES | _Kind.WHOLE as kind:
+            case Kind.SERIES | Kind.WHOLE as kind:
                 return self._whole(kind, count)
-            case _Kind.SINGLE:
+            case Kind.SINGLE:
                 return self._floats(_SINGLE, count)
-            case _Kind.DOUBLE:
+            case Kind.DOUBLE:
                 return self._floats(_DOUBLE, count)
-            case _Kind.FLAGS:
+            case Kind.FLAGS:
                 return self._flags(count)
-            case _Kind.BYTES:
+            case Kind.BYTES:
                 return self._texts(count)
-            case _Kind.ARRAYS:
+            case Kind.ARRAYS:
                 return self._arrays(count)
         raise BadColumn("it holds a column of no known kind")
 
@@ -98,11 +112,11 @@ class Reader:
         return found
 
     def _whole(self, kind: int, count: int) -> list[int]:
-        if kind == _Kind.SERIES:
+        if kind == Kind.SERIES:
             return self._series(self.number(), self.number(), count)
-        if kind != _Kind.WHOLE or (width := self.take(1)[0]) >= len(_WIDTHS):
+        if kind != Kind.WHOLE or (width := self.take(1)[0]) >= len(WIDTHS):
             raise BadColumn("a number in it is none")
-        values: list[int] = np.frombuffer(self.take(count * _WIDTHS[width].itemsize), _WIDTHS[width]).tolist()
+        values: list[int] = np.frombuffer(self.take(count * WIDTHS[width].itemsize), WIDTHS[width]).tolist()
         return values
 
     def _series(self, first: int, step: int, count: int) -> list[int]:
@@ -138,7 +152,7 @@ Column = list[int] | list[bytes] | list[NDArray[Any] | None] | NDArray[Any]
 """Whole numbers, texts, arrays (some of them None), or float32, float64 or bool numbers of shape [n]."""
 
 
-_SERIES, _WHOLE, _SINGLES, _DOUBLES, _FLAGS, _BYTES, _ARRAYS = (bytes([kind]) for kind in _Kind)
+_SERIES, _WHOLE, _SINGLES, _DOUBLES, _FLAGS, _BYTES, _ARRAYS = (bytes([kind]) for kind in Kind)
 
 
 def number(value: int) -> bytes:
@@ -163,7 +177,7 @@ def whole(values: Sequence[int]) -> bytes:
         return _SERIES + number(first) + number(step)
     low, high = min(values), max(values)
     width = next((at for at, bound in enumerate(_BOUNDS) if -bound <= low and high < bound), len(_BOUNDS) - 1)
-    return _WHOLE + bytes([width]) + np.array(values, _WIDTHS[width]).tobytes()
+    return _WHOLE + bytes([width]) + np.array(values, WIDTHS[width]).tobytes()
 
 
 def floats(values: Sequence[float]) -> bytes:

@@ -37,6 +37,8 @@ class Field:
     pack: Callable[[list[Any]], bytes]
     unpack: Callable[[Reader, int], list[Any]]
     """Takes a column of so many values; raises ValueError or TypeError where they are not what the field holds."""
+    hint: Any
+    """Its type."""
 
 
 def hints_of(kind: type[Any]) -> dict[str, Any]:
@@ -61,14 +63,14 @@ def _columns(kind: type[Any], name: str) -> list[Field]:
     hint = hints_of(kind)[name]
     inner = hints_of(hint) if dataclasses.is_dataclass(hint) and isinstance(hint, type) else {}
     if not inner or not all(one in _SCALARS for one in inner.values()):
-        return [Field(name, attrgetter(name), *_codec(hint))]
+        return [Field(name, attrgetter(name), *_codec(hint), hint)]
     paths = {f"{name}.{part}": one for part, one in inner.items()}
-    return [Field(path, attrgetter(path), *_codec(one)) for path, one in paths.items()]
+    return [Field(path, attrgetter(path), *_codec(one), one) for path, one in paths.items()]
 
 
 def _codec(hint: Any) -> _Codec:
-    if hint in _NUMBERS:
-        return _NUMBERS[hint]
+    if hint in _PLAIN:
+        return _PLAIN[hint]
     if hint is str:
         return _pack_texts, _texts
     if hint is bytes:
@@ -77,7 +79,7 @@ def _codec(hint: Any) -> _Codec:
         return _pack_tuples, _tuples
     if isinstance(hint, type) and issubclass(hint, Enum):
         return _pack_texts, lambda reader, count: [hint(text) for text in _texts(reader, count)]
-    for array, dtype in _DTYPES.items():
+    for array, dtype in DTYPES.items():
         if hint in (array, array | None):
             return _array_codec(dtype, optional=hint != array)
     return _json_codec(hint)
@@ -158,9 +160,12 @@ def _json_codec(hint: Any) -> _Codec:
     return pack, unpack
 
 
-_NUMBERS: dict[Any, _Codec] = {
+_PLAIN: dict[Any, _Codec] = {
     int: (codec.whole, _whole),
     float: (codec.floats, _numbers("float32", "float64")),
     bool: (codec.flags, _numbers("bool")),
 }
-_DTYPES: dict[Any, type[np.generic]] = {FloatArray: np.float32, IntArray: np.int64, BoolArray: np.bool_}
+DTYPES: dict[Any, type[np.generic]] = {FloatArray: np.float32, IntArray: np.int64, BoolArray: np.bool_}
+"""By the type of an array, that of its numbers."""
+NUMBERS: dict[Any, type[np.generic]] = {int: np.int64, float: np.float64, bool: np.bool_}
+"""By the type of a plain number, that of many."""

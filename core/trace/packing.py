@@ -80,7 +80,7 @@ def unpack(stretch: bytes, layout: Layout, run: int) -> list[Event]:
         BadStretch: the bytes are not what `pack` makes. Whether values fit each other is not looked at.
     """
     try:
-        reader = Reader(_inflated(stretch))
+        reader = Reader(inflated(stretch))
         order = bytes(reader.take(reader.number()))
         alike = {number: _events(reader, order.count(number), number, layout, run) for number in sorted(set(order))}
     except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError) as error:
@@ -89,7 +89,8 @@ def unpack(stretch: bytes, layout: Layout, run: int) -> list[Event]:
     return [next(following[number]) for number in order]
 
 
-def _inflated(stretch: bytes) -> bytes:
+def inflated(stretch: bytes) -> bytes:
+    """The columns of a stretch as bytes; raises `BadStretch`."""
     inflater = zlib.decompressobj()
     try:
         data = inflater.decompress(stretch, LARGEST)

@@ -68,6 +68,11 @@ class StoredTrace:
         """The generated text, without control tokens."""
         return self.overview.text_bytes
 
+    @property
+    def file(self) -> SessionFile:
+        """Where it is read from."""
+        return self._file
+
     def move_to(self, file: SessionFile) -> None:
         """Read on from another file that holds the very same run."""
         self._file = file

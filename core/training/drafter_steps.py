@@ -43,7 +43,7 @@ class Recipe:
     """1 or 2."""
     weights: tuple[float, ...] = (1.0, 0.7, 0.5)
     """Of the losses of a chain's tokens; the first is what follows the target's own states."""
-    chains_from: float = 0.0
+    chains_from: float = 0.7
     """Share of the time after which texts go on as chains; before it only first tokens are learned."""
     prompts: bool = True
     """Whether prompts are learned too, or answers alone."""
