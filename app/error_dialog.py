@@ -9,8 +9,6 @@ from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
-    QLabel,
     QPlainTextEdit,
     QPushButton,
     QVBoxLayout,
@@ -20,7 +18,7 @@ from PySide6.QtWidgets import (
 from app.bug_report import bug_report, without_home
 from app.failure import Failure
 from app.forms import labelled, named, plain
-from app.icons import pixmap
+from app.message_head import message_head
 from widgets.palette import Theme
 
 WIDTH = 520
@@ -61,18 +59,8 @@ class ErrorDialog(QDialog):
         return box
 
     def _lay_out(self, theme: Theme) -> None:
-        colour = theme.caution if self._failure.user_error else theme.wrong
-        sign = QLabel()
-        sign.setPixmap(pixmap("warning" if self._failure.user_error else "error", colour, 32, self.devicePixelRatioF()))
-        words = QVBoxLayout()
-        words.setSpacing(4)
-        words.addWidget(labelled(self.windowTitle(), "title"))
-        words.addWidget(self.sentence)
-        words.addStretch(1)
-        head = QHBoxLayout()
-        head.setSpacing(14)
-        head.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
-        head.addLayout(words, 1)
+        sign, colour = ("warning", theme.caution) if self._failure.user_error else ("error", theme.wrong)
+        head = message_head(self, sign, colour, self.windowTitle(), self.sentence)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 20, 20, 16)
         column.setSpacing(14)

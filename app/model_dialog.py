@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from app.forms import Note, labelled, named
-from app.icons import pixmap
+from app.message_head import message_head
 from app.progress_line import ProgressLine
 from core.progress import Progress
 from widgets.palette import Theme
@@ -112,20 +112,9 @@ class ModelDialog(QDialog):
         column.addLayout(self._buttons())
 
     def _head(self, offer: Offer, theme: Theme) -> QHBoxLayout:
-        sign = QLabel()
-        sign.setPixmap(pixmap("download", theme.accent, 32, self.devicePixelRatioF()))
-        words = QVBoxLayout()
-        words.setSpacing(4)
-        words.addWidget(labelled(f"Fetch {offer.name}?", "title"))
         text = labelled(ABOUT_DEFAULT if offer.default else ABOUT_OTHER, "")
         text.setWordWrap(True)
-        words.addWidget(text)
-        words.addStretch(1)
-        row = QHBoxLayout()
-        row.setSpacing(16)
-        row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
-        return row
+        return message_head(self, "download", theme.accent, f"Fetch {offer.name}?", text, gap=16)
 
     def _buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()

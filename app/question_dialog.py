@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.forms import labelled, named
-from app.icons import pixmap
+from app.message_head import message_head
 from widgets.palette import Theme
 
 WIDTH = 460
@@ -61,17 +61,7 @@ class QuestionDialog(QDialog):
         return button
 
     def _lay_out(self, title: str, theme: Theme) -> None:
-        sign = QLabel()
-        sign.setPixmap(pixmap("session", theme.accent, 32, self.devicePixelRatioF()))
-        words = QVBoxLayout()
-        words.setSpacing(4)
-        words.addWidget(labelled(title, "title"))
-        words.addWidget(self.sentence)
-        words.addStretch(1)
-        head = QHBoxLayout()
-        head.setSpacing(14)
-        head.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
-        head.addLayout(words, 1)
+        head = message_head(self, "session", theme.accent, title, self.sentence)
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addStretch(1)

@@ -49,6 +49,8 @@ SMALL = (1024, 680)
 SIZES = {"narrow": (300, 300), "low": (560, 190), "wide": (900, 420)}
 """Of a panel alone, in pixels."""
 PARTS = ("live", "texts", "sample", "dialogs", "panels")
+QUESTION = "Why is the sky blue?"
+AUDITED = RunSettings(policy=Policy.SPECEE_T1T2, max_new_tokens=40, record=Record.AUDIT)
 SETTLED_MS = 700
 DIALOGS = ("settings", "palette", "keys", "explain", "glossary", "about", "goto_token", "parts", "train", "save_layout")
 """Actions that open one of our own dialogs; those of the system are not ours to look at."""
@@ -87,6 +89,13 @@ class Studio:
     # States
 
     def _live(self) -> None:
+        self._load()
+        self.window.prompt.text.setPlainText(QUESTION)
+        self._run_and_stop()
+        self._run_by_steps()
+        self._fail()
+
+    def _load(self) -> None:
         self._loader.stuck = True
         self.work.flow.open("fake")
         self.wait(lambda: self.session.state is RunState.LOADING)
@@ -98,17 +107,19 @@ class Studio:
         self.work.flow.open("fake")
         self.wait(lambda: self.session.state is RunState.READY)
         self.take("ready")
-        self.window.prompt.text.setPlainText("Why is the sky blue?")
-        settings = RunSettings(policy=Policy.SPECEE_T1T2, max_new_tokens=40, record=Record.AUDIT)
+
+    def _run_and_stop(self) -> None:
         self._loader.engine.stuck_at = 700
-        self.session.run("Why is the sky blue?", settings)
+        self.session.run(QUESTION, AUDITED)
         self.wait(self._loader.engine.stuck.is_set)
         self.settle()
         self.take("running")
         self.session.stop()
         self.wait(lambda: not self.session.is_running)
         self._loader.engine.stuck_at = None
-        self.session.run("Why is the sky blue?", settings, paused=True)
+
+    def _run_by_steps(self) -> None:
+        self.session.run(QUESTION, AUDITED, paused=True)
         self.settle()
         self.take("held-before")
         for _ in range(6):
@@ -121,8 +132,10 @@ class Studio:
         self.wait(lambda: self.session.state is RunState.FINISHED)
         self.settle()
         self.take("finished")
+
+    def _fail(self) -> None:
         self._loader.engine.error, self._loader.engine.error_at = ValueError("a fault of the program"), 60
-        self.session.run("Why is the sky blue?", settings)
+        self.session.run(QUESTION, AUDITED)
         self.wait(lambda: self._dialog() is not None)
         self.settle()
         self.take("failed")

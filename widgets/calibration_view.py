@@ -49,6 +49,7 @@ class CalibrationView(QWidget):
         """Of the chosen bin."""
         self._at = 0
         self._make()
+        self._connect()
         self._lay_out()
         self.show_quality(None, WAITING)
 
@@ -79,11 +80,7 @@ class CalibrationView(QWidget):
     # Making
 
     def _make(self) -> None:
-        self.tabs = QTabBar()
-        self.tabs.setAccessibleName("What to show of the predictor")
-        self.tabs.setDrawBase(False)
-        for tab in Tab:
-            self.tabs.addTab(TAB_NAMES[tab])
+        self.tabs = _tabs()
         self.labels = _box("Label", "What the predictor should have found: the final token, or also that it is in S")
         for label in Label:
             self.labels.addItem(label.value, label)
@@ -100,6 +97,8 @@ class CalibrationView(QWidget):
         self.message, self.headline, self.steps = _muted(), _muted(), _muted()
         self.steps.setWordWrap(False)
         self.before, self.after = _button("◂", "The bin’s token before"), _button("▸", "The bin’s next token")
+
+    def _connect(self) -> None:
         self.tabs.currentChanged.connect(self._show)
         self.labels.currentIndexChanged.connect(self._ask)
         self.which.currentIndexChanged.connect(self._ask)
@@ -208,6 +207,15 @@ def _fill(table: QTableView, found: Quality, tab: Tab) -> None:
     if before is not None:
         before.deleteLater()
     table.resizeColumnsToContents()
+
+
+def _tabs() -> QTabBar:
+    tabs = QTabBar()
+    tabs.setAccessibleName("What to show of the predictor")
+    tabs.setDrawBase(False)
+    for tab in Tab:
+        tabs.addTab(TAB_NAMES[tab])
+    return tabs
 
 
 def _table() -> QTableView:

@@ -29,31 +29,26 @@ class InspectorView(QWidget):
         """Whether there was room beside and below when sizes were given last; those that the user gives then stay."""
         self._found: Inspection | None = None
         self._why_empty = ""
-        self.words = QLabel()
-        self.words.setAccessibleName("The selected predictor’s judgement")
-        self.words.setTextFormat(Qt.TextFormat.RichText)
-        self.words.setWordWrap(True)
-        self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.words = _words()
         self.table, self.quality = InspectorTable(), CalibrationView()
         self.judgement = QWidget()
         self.judgement.installEventFilter(self)
+        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.tabs = _tabs()
+        self.tabs.currentChanged.connect(self._arrange)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
         column = QVBoxLayout(self.judgement)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
         column.addWidget(self.words)
         column.addWidget(self.table, 1)
         column.setAlignment(self.words, Qt.AlignmentFlag.AlignTop)
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setHandleWidth(9)
         for part in (self.judgement, self.quality):
             self.splitter.addWidget(part)
-        self.tabs = QTabBar()
-        self.tabs.setAccessibleName("What to show of the inspector")
-        self.tabs.setDrawBase(False)
-        for name in ("Judgement", "Quality of the predictor"):
-            self.tabs.addTab(name)
-        self.tabs.currentChanged.connect(self._arrange)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(4)
@@ -110,3 +105,21 @@ class InspectorView(QWidget):
         if event.type() is QEvent.Type.Resize:
             self._show_words()
         return False
+
+
+def _words() -> QLabel:
+    words = QLabel()
+    words.setAccessibleName("The selected predictor’s judgement")
+    words.setTextFormat(Qt.TextFormat.RichText)
+    words.setWordWrap(True)
+    words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return words
+
+
+def _tabs() -> QTabBar:
+    tabs = QTabBar()
+    tabs.setAccessibleName("What to show of the inspector")
+    tabs.setDrawBase(False)
+    for name in ("Judgement", "Quality of the predictor"):
+        tabs.addTab(name)
+    return tabs

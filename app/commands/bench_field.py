@@ -97,19 +97,17 @@ def gather(
         return fitting.shrink(fill_in(settings, card), depth)
 
     tree = tree_for(card)
+    plain = [fitting.with_policy(base, {"policy": policy}) for policy in POLICIES]
     trees = [fitting.with_policy(base, {"policy": policy, "tree": tree}) for policy in TREE_POLICIES if tree.on]
-    wanted = [fitting.with_policy(base, {"policy": policy}) for policy in POLICIES] + trees + list(also)
-    for settings in wanted:
-        fitted = fit(settings)
-        fitted.check_against(depth)
-        _add_ours(found, main, fitted)
-    if not small:
-        return found
-    dense = fitting.with_policy(base, {"policy": Policy.DENSE})
-    filled = fitting.with_policy(base, {"policy": Policy.SPECEE_T1T2, "kv_policy": KVPolicy.PROPAGATE})
-    # The first is held against generate's tokens; the second is for one token at a time, and pays for no catching up.
-    _add_format(found, open_as, main, DType.FLOAT32, [dense], [Keep.OFF])
-    _add_format(found, open_as, main, DType.NATIVE, [dense, fit(filled), *map(fit, trees)], list(Keep))
+    for settings in map(fit, [*plain, *trees, *also]):
+        settings.check_against(depth)
+        _add_ours(found, main, settings)
+    if small:
+        dense = fitting.with_policy(base, {"policy": Policy.DENSE})
+        _add_format(found, open_as, main, DType.FLOAT32, [dense], [Keep.OFF])  # held against generate's tokens
+        # One token at a time, which pays for no catching up.
+        filled = fitting.with_policy(base, {"policy": Policy.SPECEE_T1T2, "kv_policy": KVPolicy.PROPAGATE})
+        _add_format(found, open_as, main, DType.NATIVE, [dense, *map(fit, [filled, *trees])], list(Keep))
     return found
 
 
