@@ -102,32 +102,31 @@ def digest(sample: Sample) -> Digest:
     trace = sample.trace
     assert trace.started is not None, "a finished run has started"
     settings, records = trace.started.settings, trace.emitted[1:]
-    slim = settings.check is Head.SLIM
+    missed = [one for r in records for one in shortlist_checks(r)] if settings.check is Head.SLIM else []
     scores, labels = _judged(records, trace.depth)
+    scheduled = [r.emitted.times if r.emitted and r.schedule else None for r in records]
     return Digest(
-        sample.category,
-        trace.depth,
-        settings.scheduler,
-        trace.exit_layers[1:],
-        np.array([_early(r) for r in records], np.bool_),
-        _floats(float(not is_wrong(r)) if r.audit else None for r in records),
-        np.array([_checks(r) for r in records], np.int64),
-        np.array([sum(not check.accepted for check in r.verified.values()) for r in records], np.int64),
-        np.array([missed for r in records for missed in shortlist_checks(r)] if slim else [], np.bool_),
-        _floats(int(r.schedule.active.sum()) if r.schedule else None for r in records),
-        _floats(r.emitted.times.predictor if r.emitted and r.schedule else None for r in records),
-        _floats(
-            r.emitted.times.total - r.emitted.times.recording if r.emitted and r.schedule else None for r in records
-        ),
-        _floats(map(_rank, records)),
-        scores,
-        labels,
-        _passes(records),
-        sample.free.exit_layers[1:] - 1 if sample.free else None,
-        sample.dense_argmax_equal,
-        sample.log_probabilities,
-        sample.dense_log_probabilities,
-        sample.heads,
+        category=sample.category,
+        depth=trace.depth,
+        scheduler=settings.scheduler,
+        exit_layers=trace.exit_layers[1:],
+        early=np.array([_early(r) for r in records], np.bool_),
+        agrees=_floats(float(not is_wrong(r)) if r.audit else None for r in records),
+        checks=np.array([_checks(r) for r in records], np.int64),
+        refused=np.array([sum(not check.accepted for check in r.verified.values()) for r in records], np.int64),
+        shortlist_checks=np.array(missed, np.bool_),
+        active=_floats(int(r.schedule.active.sum()) if r.schedule else None for r in records),
+        predictor_seconds=_floats(times.predictor if times else None for times in scheduled),
+        seconds=_floats(times.total - times.recording if times else None for times in scheduled),
+        ranks=_floats(map(_rank, records)),
+        scores=scores,
+        labels=labels,
+        passes=_passes(records),
+        free_layers=sample.free.exit_layers[1:] - 1 if sample.free else None,
+        dense_argmax_equal=sample.dense_argmax_equal,
+        log_probabilities=sample.log_probabilities,
+        dense_log_probabilities=sample.dense_log_probabilities,
+        heads=sample.heads,
     )
 
 

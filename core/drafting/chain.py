@@ -17,21 +17,21 @@ class ChainDrafter:
         self._cache = head.new_cache(capacity)
         self._length = 0
 
-    def feed(self, ids: Tensor, features: Tensor) -> Tensor | None:
-        """Take in tokens [n] with the features [n, d] of the positions before them.
+    def feed(self, ids: Tensor, states: Tensor) -> Tensor | None:
+        """Take in tokens ids [n] with the states of the positions before them, as `DraftHead.fuse` takes them.
 
         Returns:
             f̂ of the last one, shape [d]; None where n is 0.
         """
         if not len(ids):
             return None
-        predicted = self._head.advance(ids, features, self._length, self._cache)
+        predicted = self._head.advance(ids, states, self._length, self._cache)
         self._length += len(ids)
         return predicted[-1]
 
-    def propose(self, ids: Tensor, feature: Tensor, k: int) -> Draft:
-        """The k speculative tokens that follow the token ids [1], whose predecessor left the feature [d]."""
-        predicted = self.feed(ids, feature[None])
+    def propose(self, ids: Tensor, state: Tensor, k: int) -> Draft:
+        """The k speculative tokens that follow the token ids [1], given the state [(t + 1) d] of the one before."""
+        predicted = self.feed(ids, state[None])
         assert predicted is not None, "one token was fed"
         logits = self._guesser.logits(predicted[None])
         ids, probabilities = self._guesser.likeliest(logits, k)

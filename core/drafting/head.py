@@ -34,7 +34,7 @@ class Draft:
     ids: Tensor
     """Shape [k], int64, most likely first."""
     probabilities: Tensor
-    """Shape [k], float32, over the whole vocabulary."""
+    """Shape [k], float32: shares of the whole vocabulary, or of those tokens that a trimmed head has."""
 
 
 class DraftHead:

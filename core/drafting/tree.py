@@ -58,10 +58,10 @@ class TreeDrafter:
         self.root = torch.empty(0)
         """f̂ after the newest token, shape [d]."""
 
-    def feed(self, ids: Tensor, features: Tensor) -> None:
-        """Take in tokens ids [n] with the features [n, d] of the positions before them."""
+    def feed(self, ids: Tensor, states: Tensor) -> None:
+        """Take in tokens ids [n] with the states of the positions before them, as `DraftHead.fuse` takes them."""
         if len(ids):
-            self.root = self.head.advance(ids, features, self.length, self.cache)[-1]
+            self.root = self.head.advance(ids, states, self.length, self.cache)[-1]
             self.length += len(ids)
 
     def grow(self, root: int, depth: int, found: Sequence[int], *, candidates: bool) -> DraftTree:
