@@ -16,16 +16,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core.progress import check
 from core.training.adam import Adam
 from core.training.distil import Vocabulary, distil
+from core.training.lessons import Lesson, batches
 from core.training.workspace import Timer
 
-FULL_RATE, THIN_RATE, LAST_RATE, BATCH = 1e-3, 4e-3, 0.05, 512
-"""Peak learning rates of one matrix and of two thin ones, what is left at the end (cosine), and tokens of a step."""
+FULL_RATE, THIN_RATE, BATCH = 1e-3, 4e-3, 512
+"""Peak learning rates of one matrix and of two thin ones, and tokens of a step."""
 MOST_STEPS = 400
 """For one layer: enough that more changes nothing on unseen prompts."""
-LEAST_STEPS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +39,6 @@ class Head:
     def normed(self, states: Tensor) -> Tensor:
         """The final norm, [n, d] to [n, d]."""
         return F.rms_norm(states, (states.shape[-1],), self.norm, self.eps)
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """n tokens as one layer sees them, and what full depth made of them."""
-
-    states: Tensor
-    """Shape [n, d], any float format: h_l, not normed."""
-    top_ids: Tensor
-    """Shape [n, t], the final distribution's likeliest tokens."""
-    top_probabilities: Tensor
-    """Shape [n, t]."""
 
 
 class LayerLens:
@@ -127,10 +114,10 @@ def fit(
 
     Args:
         lens: is changed in place.
-        lesson: the training tokens.
+        lesson: h_l of the training tokens, not normed, and the distribution at full depth.
         head: gives the loss.
         seed: of batches and of the sampled columns.
-        timer: no step but the first few starts once it is over; its share sets the learning rate.
+        timer: no step but the first few starts once it is over; its share lowers the learning rate.
         tell: takes steps done and the mean loss of a token.
         cancel: looked at between steps.
         steps: at most so many.
@@ -141,17 +128,10 @@ def fit(
     random = torch.Generator().manual_seed(seed)
     adam = Adam(lens.parameters)
     peak = FULL_RATE if "matrix" in lens.parameters else THIN_RATE
-    order = torch.zeros(0, dtype=torch.int64)
-    for step in range(steps):
-        if timer.over and step >= LEAST_STEPS:
-            break
-        check(cancel)
-        if len(order) < min(BATCH, len(lesson.states)):
-            order = torch.randperm(len(lesson.states), generator=random)
-        at, order = order[:BATCH], order[BATCH:]
-        loss = _step(lens, lesson, head, at, random)
-        adam.step(peak * _rate_at(max(timer.share, step / steps)))
-        tell(step + 1, loss)
+    for batch in batches(lesson, BATCH, steps=steps, random=random, timer=timer, cancel=cancel):
+        loss = _step(lens, lesson, head, batch.rows, random)
+        adam.step(peak * batch.rate)
+        tell(batch.step, loss)
 
 
 def _step(lens: LayerLens, lesson: Lesson, head: Head, at: Tensor, random: torch.Generator) -> float:
@@ -161,7 +141,3 @@ def _step(lens: LayerLens, lesson: Lesson, head: Head, at: Tensor, random: torch
     losses, gradient = distil(normed.detach(), places, lesson.top_probabilities[at], head.vocabulary.columns(random))
     torch.autograd.backward(normed, gradient / len(at))
     return float(losses.mean())
-
-
-def _rate_at(share: float) -> float:
-    return LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * share))

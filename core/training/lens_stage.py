@@ -23,7 +23,8 @@ from core.progress import Progress, Report
 from core.training.data import Answers
 from core.training.distil import Vocabulary, token_mass
 from core.training.kept import KeptTokens, spaced
-from core.training.lens import MOST_STEPS, Head, LayerLens, Lesson, carried, fit, zeros
+from core.training.lens import MOST_STEPS, Head, LayerLens, carried, fit, zeros
+from core.training.lessons import Lesson
 from core.training.options import Stage, TrainOptions
 from core.training.prompts import Use
 from core.training.readings import could_exit, divergence, read

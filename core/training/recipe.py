@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import torch
 
@@ -106,24 +106,29 @@ class _Training:
         """Do one stage, or what an earlier run left of it."""
         self._report = _of_stage(stage, self._told)
         common = self.options, self.work, self._report, self._cancel
-        if stage is Stage.DATA:
-            self._answers()
-        elif stage is Stage.DRAFTER:
-            train_drafter(self.model, self._answers(), *common)
-        elif stage is Stage.HEAD:
-            train_slim(self._head(), self._answers(), *common)
-        elif stage is Stage.LENS:
-            train_lens(self.model.decoder, self._answers(), *common)
-        elif stage is Stage.PREDICTORS:
-            train_predictors(self._ground())
-        elif stage is Stage.PROFILE:
-            self._profile()
-            self._save()
-        elif stage is Stage.ADAINFER:
-            self._adainfer()
-        elif stage is Stage.TUNE:
-            self._tune()
-            self._save()
+        match stage:
+            case Stage.DATA:
+                self._answers()
+            case Stage.DRAFTER:
+                train_drafter(self.model, self._answers(), *common)
+            case Stage.HEAD:
+                train_slim(self._head(), self._answers(), *common)
+            case Stage.LENS:
+                train_lens(self.model.decoder, self._answers(), *common)
+            case Stage.PREDICTORS:
+                train_predictors(self._ground())
+            case Stage.PROFILE:
+                self._profile()
+                self._save()
+            case Stage.ADAINFER:
+                self._adainfer()
+            case Stage.TUNE:
+                self._tune()
+                self._save()
+            case Stage.ALL | Stage.ABLATIONS:
+                raise AssertionError(f"{stage} is no step of its own")
+            case _:
+                assert_never(stage)
 
     def ablate(self) -> Path:
         """Try other predictors on what the stages have made; the table's file."""
@@ -141,16 +146,16 @@ class _Training:
         auc = predictors.facts[Lens.IDENTITY.value]["tune_auc"]
         adainfer, about = self._classifiers() if card else (None, {})
         return TrainedParts(
-            self.model.info.fingerprint,
-            self._head(),
-            predictors.banks[Lens.IDENTITY],
-            rank_layers(profile["exits"] if profile else [0] * len(auc), auc),
-            self._card(profile, about) if card and profile else {},
-            adainfer,
-            load_slim(decoder, work) if has_slim(work) else None,
-            load_lens(decoder, work) if Lens.TUNED in predictors.banks else None,
-            predictors.banks.get(Lens.TUNED),
-            load_trimmed(decoder, work),
+            fingerprint=self.model.info.fingerprint,
+            drafter=self._head(),
+            predictors=predictors.banks[Lens.IDENTITY],
+            offline_ranking=rank_layers(profile["exits"] if profile else [0] * len(auc), auc),
+            card=self._card(profile, about) if card and profile else {},
+            adainfer=adainfer,
+            slim=load_slim(decoder, work) if has_slim(work) else None,
+            lens=load_lens(decoder, work) if Lens.TUNED in predictors.banks else None,
+            lens_predictors=predictors.banks.get(Lens.TUNED),
+            trimmed=load_trimmed(decoder, work),
         )
 
     def _card(self, profile: Mapping[str, Any], adainfer: Mapping[str, Any]) -> dict[str, Any]:

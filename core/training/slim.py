@@ -18,44 +18,20 @@ direction.
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from core.progress import check
 from core.training.adam import Adam
+from core.training.lessons import Lesson, batches
 from core.training.workspace import Timer
 
-RATE, LAST_RATE, BATCH = 1e-3, 0.05, 256
-"""Peak learning rate, what is left of it at the end (cosine), and rows of a step."""
-LEAST_STEPS = 2
+RATE, BATCH = 1e-3, 256
+"""Peak learning rate, and rows of a step."""
 RARE = 20.0
 """All tokens together weigh one in so many in the start, however rare they are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """n states that a head will be asked about, and the distribution that it should give."""
-
-    states: Tensor
-    """Shape [n, d]."""
-    top_ids: Tensor
-    """Shape [n, t], the distribution's likeliest tokens."""
-    top_probabilities: Tensor
-    """Shape [n, t]; made to sum to one."""
-
-    def __len__(self) -> int:
-        return len(self.states)
-
-
-def joined(lessons: list[Lesson]) -> Lesson:
-    """All of them as one."""
-    names = ("states", "top_ids", "top_probabilities")
-    return Lesson(*(torch.cat([getattr(one, name) for one in lessons]) for name in names))
 
 
 @torch.no_grad()
@@ -134,21 +110,12 @@ def fit(
         Cancelled: `cancel` was set.
     """
     random = torch.Generator().manual_seed(seed)
-    order = torch.zeros(0, dtype=torch.int64)
-    for step in range(steps):
-        if timer.over and step >= LEAST_STEPS:
-            return step
-        check(cancel)
-        if len(order) < min(BATCH, len(lesson)):
-            order = torch.randperm(len(lesson), generator=random)
-        at, order = order[:BATCH], order[BATCH:]
-        batch = Lesson(lesson.states[at].float(), lesson.top_ids[at], lesson.top_probabilities[at])
-        share = max(timer.share, step / steps)
-        tell(
-            step + 1,
-            training.learn(batch, RATE * (LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * share)))),
-        )
-    return steps
+    done = 0
+    for batch in batches(lesson, BATCH, steps=steps, random=random, timer=timer, cancel=cancel):
+        at, done = batch.rows, batch.step
+        rows = Lesson(lesson.states[at].float(), lesson.top_ids[at], lesson.top_probabilities[at])
+        tell(done, training.learn(rows, RATE * batch.rate))
+    return done
 
 
 def speed_ratio(rho: float, nu: float, kappa: float) -> float:

@@ -27,9 +27,10 @@ from core.training.data import Answers
 from core.training.distil import token_mass
 from core.training.examples import read_examples
 from core.training.kept import KeptTokens, spaced
+from core.training.lessons import Lesson, joined
 from core.training.options import Stage, TrainOptions
 from core.training.prompts import Use
-from core.training.slim import Lesson, SlimTraining, fit, joined, pays, speed_ratio
+from core.training.slim import SlimTraining, fit, pays, speed_ratio
 from core.training.workspace import Timer, Workspace
 
 DRAFTED, FULL, LATE = 40_000, 12_000, 8_000
@@ -324,7 +325,7 @@ def _thinned(parts: Sequence[Lesson], most: int) -> Lesson:
     """All of them together, every so many rows, about `most`."""
     if not parts:
         return _rows(torch.zeros(0, 0), torch.zeros(0, 0), torch.zeros(0, 0))
-    whole = joined(list(parts))
+    whole = joined(parts)
     step = max(1, len(whole) // most)
     return Lesson(whole.states[::step], whole.top_ids[::step], whole.top_probabilities[::step])
 

@@ -56,8 +56,7 @@ def tune(
         "frontier": {lens.value: _frontiers(points) for lens, points in found.items()},
         "measured": measured,
         "dtype": engine.model.info.dtype,
-        "prices": {"predictor": round(predictor, 4)}
-        | {f"check_{head.value}": round(price, 4) for head, price in prices.checks.items()},
+        "prices": _rounded(prices),
         "chosen": row["name"] if row else None,
         "recommended": recommendation(row) if row else None,
     }
@@ -68,6 +67,12 @@ def tune(
 def tune_facts(work: Workspace) -> dict[str, Any]:
     """What the stage has found; empty where it has not been run."""
     return work.load_json(Stage.TUNE, TUNED) or {}
+
+
+def _rounded(prices: Prices) -> dict[str, float]:
+    """In layer-times, for the card."""
+    checks = {f"check_{head.value}": round(price, 4) for head, price in prices.checks.items()}
+    return {"predictor": round(prices.predictor, 4)} | checks
 
 
 def _frontiers(points: Sequence[Point]) -> dict[str, list[dict[str, Any]]]:

@@ -13,8 +13,9 @@ from core.exits.lens import ExitLens
 from core.progress import Cancelled, Progress, quiet
 from core.training.distil import Vocabulary
 from core.training.kept import KeptTokens
-from core.training.lens import Head, LayerLens, Lesson, carried, fit, zeros
+from core.training.lens import Head, LayerLens, carried, fit, zeros
 from core.training.lens_stage import forms, lens_facts, train_lens
+from core.training.lessons import Lesson
 from core.training.options import Stage, TrainOptions
 from core.training.prompts import Use
 from core.training.readings import could_exit, divergence, read

@@ -13,9 +13,10 @@ from core.model.slim_head import SlimHead
 from core.progress import quiet
 from core.training.chains import DEPTH, Chains, read_chains
 from core.training.examples import read_examples
+from core.training.lessons import Lesson
 from core.training.options import TrainOptions
 from core.training.prompts import Use
-from core.training.slim import RARE, Lesson, SlimTraining, fit, pays, speed_ratio, whitening
+from core.training.slim import RARE, SlimTraining, fit, pays, speed_ratio, whitening
 from core.training.slim_stage import load_slim, ranks, shortlist_miss, slim_facts, train_slim
 from core.training.workspace import Timer, Workspace
 from tests.core.training_setup import stored_answers, tiny_model
