@@ -71,23 +71,14 @@ class RunState:
         clock: Clock,
     ) -> None:
         self.model, self.parts, self.request, self.context, self.stop = model, parts, request, context, stop
-        self.settings, self.run, self.tokenizer, self.decoder = (
-            request.settings,
-            request.run,
-            model.tokenizer,
-            model.decoder,
-        )
-        self.chooser = Chooser(request.settings.sampling)
+        self.settings, self.run = request.settings, request.run
+        self.tokenizer, self.decoder = model.tokenizer, model.decoder
+        self.chooser = Chooser(self.settings.sampling)
         lens = parts.lens if parts and self.settings.lens is Lens.TUNED else None
         self.readout = Readout(self.decoder, lens)
         """How the head sees a layer's state, for features, checks and the drafter."""
-        slim = parts.slim if parts else None
-        self.verifier = Verifier(
-            self.readout,
-            self.chooser,
-            gate=self.settings.gate,
-            slim=slim if self.settings.check is Head.SLIM else None,
-        )
+        slim = parts.slim if parts and self.settings.check is Head.SLIM else None
+        self.verifier = Verifier(self.readout, self.chooser, gate=self.settings.gate, slim=slim)
         self.guesser: Guesser | None = parts.guesser(self.decoder, self.settings.draft_head) if parts else None
         """Turns the drafter's states into candidates."""
         self.watch = Stopwatch(clock)

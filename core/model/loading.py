@@ -86,8 +86,9 @@ def load_model(
             decoder = load_quantised(folder, method, config, compute, place)
         else:
             decoder = _decoder(folder, config, chosen, compute, place, report, cancel)
-            if fuse and chosen is DType.FLOAT32 and first.type == "cpu" and _gains_by_fusing(folder, config, first):
-                make_fused(decoder, report, cancel)
+        can_fuse = chosen is DType.FLOAT32 and first.type == "cpu" and not method
+        if fuse and can_fuse and _gains_by_fusing(folder, config, first):
+            make_fused(decoder, report, cancel)
     shown = f"{method}, {chosen.value}" if method else chosen.value
     return LoadedModel(_info(folder, config, mark, shown, place), config, decoder, tokenizer)
 
