@@ -10,7 +10,7 @@ from typing import Any
 from app.choices import POLICIES
 from core.analysis.branch_words import branch_line
 from core.analysis.compare import Difference, where_they_part
-from core.analysis.compare_rows import Aligned, Candidate, Side
+from core.analysis.compare_rows import Aligned, Asked, Candidate, Side
 from core.analysis.wording import bold
 from core.choices import Policy
 from core.config import RunSettings
@@ -228,13 +228,14 @@ def _score_words(one: Side | None) -> str:
     if one is None or not one.scores:
         return ""
     last = one.scores[-MOST_SCORES:]
-    told = [_score(layer, score, one.threshold) for layer, score in last]
+    told = map(_score, last)
     return ("… " if len(last) < len(one.scores) else "") + " · ".join(told)
 
 
-def _score(layer: int, score: float, threshold: float) -> str:
-    """By its layer; one above its threshold proposed an exit, and is bold and marked."""
-    return f"<b>{layer + 1}:\u00a0{score:.2f}\u00a0▲</b>" if score > threshold else f"{layer + 1}:\u00a0{score:.2f}"
+def _score(asked: Asked) -> str:
+    """By its layer; one that proposed an exit is bold and marked."""
+    text = f"{asked.layer + 1}:\u00a0{asked.score:.2f}"
+    return f"<b>{text}\u00a0▲</b>" if asked.proposed else text
 
 
 def _token(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from core.analysis.compare import Comparison, compare
 from core.analysis.summaries import CandidateCurves, Outcome, candidate_curves, outcomes, visible
 from core.analysis.tree_curves import node_curves
+from core.config import RunSettings
 from core.trace.events import BoolArray, ExitReason
 from core.trace.reading import ReadableTrace
 
@@ -137,6 +139,16 @@ class Candidate:
     emitted: bool
 
 
+class Asked(NamedTuple):
+    """What a predictor that was asked said."""
+
+    layer: int
+    """0-based."""
+    score: float
+    proposed: bool
+    """Whether the score is above the layer's threshold."""
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """What one token is in one run."""
@@ -150,9 +162,8 @@ class Side:
     given: bool
     """Whether it belongs to a branch's past, and nothing was decided."""
     candidates: tuple[Candidate, ...]
-    scores: tuple[tuple[int, float], ...]
-    """0-based layers that were asked, with what their predictors said."""
-    threshold: float
+    scores: tuple[Asked, ...]
+    """In the order of the layers."""
 
 
 def side(trace: ReadableTrace, token: int) -> Side | None:
@@ -169,8 +180,7 @@ def side(trace: ReadableTrace, token: int) -> Side | None:
         seconds=emitted.times.total if emitted else 0.0,
         given=bool(emitted and emitted.reason is ExitReason.GIVEN),
         candidates=_candidates(curves) if curves else (),
-        scores=_scores(curves) if curves else (),
-        threshold=trace.started.settings.threshold,
+        scores=_scores(curves, trace.started.settings) if curves else (),
     )
 
 
@@ -187,6 +197,6 @@ def _candidates(curves: CandidateCurves) -> tuple[Candidate, ...]:
     )
 
 
-def _scores(curves: CandidateCurves) -> tuple[tuple[int, float], ...]:
+def _scores(curves: CandidateCurves, settings: RunSettings) -> tuple[Asked, ...]:
     pairs = zip(curves.layers.tolist(), curves.scores.tolist(), strict=True)
-    return tuple((layer, score) for layer, score in pairs if not np.isnan(score))
+    return tuple(Asked(layer, s, s > settings.threshold_at(layer)) for layer, s in pairs if not np.isnan(s))

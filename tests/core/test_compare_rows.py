@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -77,17 +78,18 @@ def test_that_a_time_that_nobody_measured_has_no_difference() -> None:
 
 
 def test_that_one_token_of_one_run_tells_its_candidates_and_scores() -> None:
-    scores = {20: 0.25, 24: 0.75}
+    scores = {20: 0.25, 22: 0.75, 24: 0.75}
+    begun = started(threshold=0.5)
     trace = trace_of(
-        started(),
+        replace(begun, settings=replace(begun.settings, layer_thresholds=((22, 0.8),))),
         emitted(0, "x"),
-        *[draft(1), schedule(1, [20, 24]), *layers_up_to(1, 25, scores)],
+        *[draft(1), schedule(1, [20, 22, 24]), *layers_up_to(1, 25, scores)],
         *[verified(1, 24, " blue", 1), emitted(1, " blue", 25)],
     )
     found = side(trace, 1)
     assert found is not None
-    assert (found.text, found.exit_layer, found.depth, found.threshold) == ("·blue", 25, DEPTH, 0.5)
-    assert found.scores == tuple(scores.items())
+    assert (found.text, found.exit_layer, found.depth) == ("·blue", 25, DEPTH)
+    assert found.scores == ((20, 0.25, False), (22, 0.75, False), (24, 0.75, True)), "each layer by its own threshold"
     assert [one.text for one in found.candidates if one.emitted] == ["·blue"]
     assert found.candidates[0].local == pytest.approx(0.4 + 24), "as the last layer that was asked has it"
     first = side(trace, 0)
