@@ -1,4 +1,4 @@
-"""Breakpoints over a recorded or a live run: hit counts, and the search for the next hit in both directions."""
+"""Breakpoints over a recorded or a live run, and the search for the next hit in both directions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from core.analysis.conditions import (
 from core.analysis.text_conditions import TextContains, TokenMatches
 from core.errors import UserError
 from core.progress import check
-from core.trace.events import BoolArray, IntArray
+from core.trace.events import BoolArray
 from core.trace.reading import ReadableTrace
 
 CHUNK = 1024
@@ -199,15 +199,3 @@ def _chunks(count: int, start: int, forward: bool) -> Iterator[tuple[int, int]]:
     while last > 0:
         yield max(0, last - CHUNK), last
         last -= CHUNK
-
-
-def hit_counts(conditions: Sequence[Condition], trace: ReadableTrace) -> IntArray:
-    """How many emitted tokens meet each of the conditions. Shape [conditions].
-
-    Raises:
-        UserError: a pattern takes too long.
-    """
-    counts = np.zeros(len(conditions), np.int64)
-    for first, last in _chunks(trace.emitted_count, -1, True):
-        counts += [int(one.found(trace, first, last).sum()) for one in conditions]
-    return counts

@@ -36,15 +36,6 @@ class Place(NamedTuple):
     """0-based, the last layer that has run; None once the token is there."""
 
 
-class Moment(NamedTuple):
-    """How far a run was when it could be held at a place."""
-
-    emitted: int
-    """Tokens that were there."""
-    layers: int
-    """Layers that had run for the next one."""
-
-
 _PASSLESS = [REASONS.index(reason) for reason in (ExitReason.PREFILL, ExitReason.GIVEN)]
 
 
@@ -91,14 +82,6 @@ class Journey:
         if stride is Stride.PASS:
             token = self._begin(token)
         return self._whole(token - 1) if token else None
-
-    def moment(self, place: Place) -> Moment:
-        """How far the run was there."""
-        token, stop = self._stop_of(place)
-        layer = self._at(token, stop).layer
-        if layer is not None:
-            return Moment(token, layer + 1)
-        return Moment(min(token + 1, self._emitted), 0)
 
     def is_at_end(self, place: Place | None, stride: Stride) -> bool:
         """Whether only the engine knows what is a stride on: at the newest token or, by layers, its newest layer."""

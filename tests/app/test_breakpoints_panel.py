@@ -15,13 +15,14 @@ from app.settings import Preferences
 from app.tools.breakpoint_editor import KINDS, BreakpointEditor
 from app.tools.breakpoint_list import MOST, BreakpointList
 from app.tools.breakpoints import Breakpoints
-from core.analysis.breakpoints import INTERESTING, SIMPLE, Breakpoint, find, hit_counts
+from core.analysis.breakpoints import INTERESTING, SIMPLE, Breakpoint, find
 from core.analysis.conditions import Condition, ExitAtLeast, ExitAtMost, NearThreshold, Refused, WrongExit
 from core.analysis.text_conditions import TextContains, TokenMatches
 from core.errors import UserError
 from tests.app.stage import TIMEOUT
 from tests.app.window_stage import WindowStage
 from tests.fakes import FakeEngine
+from tests.hit_counts import hit_counts
 from widgets.selection import Selection
 
 Key = Qt.Key

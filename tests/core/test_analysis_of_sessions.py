@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.analysis.breakpoints import INTERESTING, hit_counts
+from core.analysis.breakpoints import INTERESTING
 from core.analysis.calibration import curves, judgements
 from core.analysis.columns import columns_of
 from core.analysis.compare import compare
@@ -33,6 +33,7 @@ from core.trace.session_file import SessionFile
 from core.trace.session_writer import SessionWriter
 from core.trace.trace import Trace
 from tests.core.recordings import Recorder, audit_settings
+from tests.hit_counts import hit_counts
 
 PLAIN, TREES = audit_settings(), audit_settings(max_new_tokens=12, tree=TreeSettings("2-1"))
 Analysis = Callable[[ReadableTrace, PredictorBank, IntArray], Any]

@@ -18,7 +18,6 @@ from core.analysis.breakpoints import (
     Breakpoint,
     condition_from_json,
     find,
-    hit_counts,
 )
 from core.analysis.conditions import (
     AcceptanceAtMost,
@@ -46,6 +45,7 @@ from tests.core.handmade import (
     verified,
 )
 from tests.core.recordings import Recorder, audit_settings
+from tests.hit_counts import hit_counts
 from tests.tree_passes import TreePlan, tree_trace
 
 EVERY: tuple[Condition, ...] = (
@@ -158,7 +158,7 @@ def test_that_stretches_single_tokens_counts_and_searches_agree(recorder: Record
     trace = recorder.run(audit_settings())
     met = tokens_of(condition, trace)
     assert [r.token for r in trace.emitted if condition.hits(r, trace)] == met
-    assert hit_counts([condition], trace).tolist() == [len(met)]
+    assert hit_counts([condition], trace) == [len(met)]
     assert condition.found(trace, 3, 17).tolist() == [token in met for token in range(3, 17)]
     forward, at = [], -1
     while hit := find([condition], trace, at):

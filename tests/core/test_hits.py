@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from core.analysis import hits
-from core.analysis.breakpoints import hit_counts
 from core.analysis.conditions import (
     AcceptanceAtMost,
     CandidatesMiss,
@@ -26,6 +25,7 @@ from core.progress import Cancelled
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, audited, draft, emitted, layers_up_to, started, trace_of, verified
 from tests.core.recordings import Recorder, audit_settings
+from tests.hit_counts import hit_counts
 from tests.tree_passes import TreePlan, tree_trace
 
 CONDITIONS = (ExitAtMost(4), Refused(), WrongExit(), CandidatesMiss(), NearThreshold(0.05), TextContains("e"))
@@ -41,7 +41,7 @@ def test_that_counts_beside_a_growing_run_are_those_of_the_finished_one(
         if place % 7 == 0:
             counter.update(trace, getattr(event, "token", 0))
     counter.update(trace, trace.emitted_count)
-    assert counter.counts == hit_counts(CONDITIONS, whole).tolist()
+    assert counter.counts == hit_counts(CONDITIONS, whole)
     assert sum(counter.counts) > 0
 
 
@@ -62,7 +62,7 @@ def test_that_counting_ends_between_two_stretches_when_cancelled(
     with pytest.raises(Cancelled):
         counter.update(trace, 0, cancel, lambda _: cancel.set())
     counter.update(trace, trace.emitted_count)
-    assert counter.counts == hit_counts(CONDITIONS, trace).tolist()
+    assert counter.counts == hit_counts(CONDITIONS, trace)
 
 
 def test_that_a_pattern_without_end_is_told_of_and_the_others_are_counted() -> None:
