@@ -1,8 +1,8 @@
 """A whole audited run of T1 or T1+T2, a token a pass, as arrays for analyses that sweep all its tokens.
 
 What the engine itself computed stands wherever it did: the features, scores and checks of the layers that it evaluated.
-The audit fills in the other layers. A stored run is gathered many tokens at once; what is unusual about one of them, and
-a run in memory, by each token's record.
+The audit fills in the other layers. A stored run is gathered many tokens at once; a run in memory, and what is unusual
+about a token, by each one's record.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from core.config import RunSettings
 from core.errors import UserError
 from core.trace.events import BoolArray, FloatArray, IntArray
 from core.trace.reading import ReadableTrace
-from core.trace.sweep import PORTION, sweep_of
+from core.trace.sweep import PORTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,10 @@ class AuditColumns:
         return last_below(self.active)
 
 
-_PER_TOKEN = ("exit_layers", "token_ids", "audited", "own_ids", "margins", "among", "active", "evaluated", "checked")
-_PER_TOKEN += ("logits", "local", "scores")
+_PER_TOKEN = (
+    *("exit_layers", "token_ids", "audited", "own_ids", "margins", "among", "active", "evaluated", "checked"),
+    *("logits", "local", "scores"),
+)
 
 
 def last_below(active: BoolArray) -> IntArray:
@@ -109,7 +111,7 @@ class AuditReader:
         _check(trace)
         self.trace = trace
         self._all = _empty(trace, _candidates(trace))
-        self._sweep = sweep_of(trace, wanted(trace.depth))
+        self._sweep = trace.sweep(wanted(trace.depth))
         self.count = min(1, len(self._all))
         """How many tokens are gathered."""
 
@@ -124,13 +126,21 @@ class AuditReader:
 
     def advance(self) -> None:
         """Gather the next tokens, about as many as take a tenth of a second."""
-        first, last = self.count, min(self.count + PORTION, len(self._all))
-        known = np.zeros(last - first, np.bool_)
-        if self._sweep is not None:
-            known = fill_swept(self._all, self._sweep.read(first, last))
-        for token in (first + np.flatnonzero(~known)).tolist():
+        last = min(self.count + PORTION, len(self._all))
+        known = self._swept(last)
+        for token in (self.count + np.flatnonzero(~known)).tolist():
             fill_record(self._all, token, self.trace.records[token])
         self.count = last
+
+    def _swept(self, last: int) -> BoolArray:
+        """Fill the rows up to `last` - 1 as far as they can be read together; which of them these are, shape [n]."""
+        none: BoolArray = np.zeros(last - self.count, np.bool_)
+        if self._sweep is None:
+            return none
+        try:
+            return fill_swept(self._all, self._sweep.read(self.count, last))
+        except UserError:  # the records know whom to tell of damage
+            return none
 
 
 def _check(trace: ReadableTrace) -> None:

@@ -9,6 +9,7 @@ from core.trace.events import IntArray, PrefillAdvanced, RunEnded, RunStarted
 from core.trace.overview import NUMBERS, Overview
 from core.trace.reading import ReadableTrace
 from core.trace.records import TokenRecord
+from core.trace.sweep import Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,9 @@ class FrozenTrace:
     def text_bytes(self) -> bytes:
         """The text up to then, without control tokens."""
         return self.overview.text_bytes
+
+    def sweep(self, _: Wanted) -> None:
+        """No more than None: the records are at hand."""
 
 
 def frozen(trace: ReadableTrace) -> ReadableTrace:

@@ -8,6 +8,7 @@ from typing import Protocol
 from core.trace.events import IntArray, PrefillAdvanced, RunEnded, RunStarted
 from core.trace.overview import Overview
 from core.trace.records import TokenRecord
+from core.trace.sweep import Sweep, Wanted
 
 
 class ReadableTrace(Protocol):
@@ -45,3 +46,6 @@ class ReadableTrace(Protocol):
     @property
     def text_bytes(self) -> bytes:
         """The generated text, without control tokens."""
+
+    def sweep(self, wanted: Wanted) -> Sweep | None:
+        """What reads these fields of many tokens at once; None where each one's record has to be asked."""

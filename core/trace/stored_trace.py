@@ -17,6 +17,7 @@ from core.trace.overview import NUMBERS, REASONS, Overview
 from core.trace.packing import unpack
 from core.trace.ranges import Unfit
 from core.trace.records import RecordBook, TokenRecord
+from core.trace.sweep import Sweep, Wanted
 
 if TYPE_CHECKING:
     from core.trace.session_file import RunInfo, SessionFile
@@ -68,10 +69,17 @@ class StoredTrace:
         """The generated text, without control tokens."""
         return self.overview.text_bytes
 
-    @property
-    def file(self) -> SessionFile:
-        """Where it is read from."""
-        return self._file
+    def sweep(self, wanted: Wanted) -> Sweep | None:
+        """As `core.trace.reading.ReadableTrace` says."""
+        started = self.info.started
+        made = Sweep(self._stretches, self.info.layout, started.model, wanted)
+        return made if made.is_possible and not started.settings.tree.on else None
+
+    def _stretches(self, first: int, last: int) -> Iterator[tuple[int, bytes]]:
+        start = self.info.number * RUN_PLACES
+        query = "SELECT place, events FROM stretches WHERE place BETWEEN ? AND ? AND reach < ? ORDER BY place"
+        for place, packed in self._file.rows(query, (start + first, start + last, last)):
+            yield int(place) - start, packed
 
     def move_to(self, file: SessionFile) -> None:
         """Read on from another file that holds the very same run."""

@@ -12,6 +12,7 @@ from core.trace.overview import Overview, TokenRow
 from core.trace.records import RecordBook
 from core.trace.records import TokenRecord as TokenRecord
 from core.trace.records import TreePass as TreePass
+from core.trace.sweep import Wanted
 
 
 class Trace:
@@ -71,6 +72,9 @@ class Trace:
     def text_bytes(self) -> bytes:
         """The generated text so far, as bytes, without control tokens."""
         return self._overview.text_bytes
+
+    def sweep(self, _: Wanted) -> None:
+        """No more than None: the records are at hand."""
 
     def append(self, event: Event) -> None:
         """Take in the next event of the run."""

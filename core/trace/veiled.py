@@ -9,6 +9,7 @@ from core.trace.events import IntArray, PrefillAdvanced, RunStarted
 from core.trace.overview import NUMBERS, Overview
 from core.trace.reading import ReadableTrace
 from core.trace.records import TokenRecord
+from core.trace.sweep import Sweep, Wanted
 
 
 class VeiledTrace:
@@ -57,6 +58,10 @@ class VeiledTrace:
     def text_bytes(self) -> bytes:
         """The text as far as it is told, without control tokens."""
         return self.overview.text_bytes
+
+    def sweep(self, wanted: Wanted) -> Sweep | None:
+        """As `core.trace.reading.ReadableTrace` says."""
+        return self.of.sweep(wanted)
 
 
 class _First(Sequence[TokenRecord]):
