@@ -39,7 +39,7 @@ class Header(QWidget):
         super().__init__(parent)
         self.title = labelled(title, "title")
         self.subtitle = ShortLine()
-        self.subtitle.label.setProperty("role", "muted")
+        self.subtitle.set_role("muted")
         self.explain_button = _small_button(f"What is {title}?", "What this panel shows, and how it is read (Shift+F1)")
         self.float_button = _small_button(f"Float {title}", "Float this panel, or put it back")
         self.hide_button = _small_button(f"Hide {title}", "Hide this panel; the View menu brings it back")
@@ -173,6 +173,11 @@ class Panel(QDockWidget):
     def is_empty(self) -> bool:
         """Whether a sentence stands in place of the view."""
         return self._stack.currentWidget() is self.empty
+
+    def bring_forward(self) -> None:
+        """Of panels behind each other, show this one, which has something to show now."""
+        if not self.isFloating():
+            self.raise_()
 
     def apply_theme(self, theme: Theme) -> None:
         self.header.apply_theme(theme)

@@ -13,13 +13,13 @@ from app.dressing import Dressing
 from app.figures import Figures
 from app.hover_notes import sources, wrong_tokens
 from app.legends import Legends
+from app.pages import Pages
 from app.panel import Panel
 from app.places import CURVES, EXITS, SCHEDULER, TOKENS, TREE, VIEWS, WHY, Place
 from app.read_ahead import ReadAhead
-from app.title_words import token_words
 from app.tree_panel import draw_tree, touches
+from app.why_panel import draw_why
 from core.analysis.summaries import scheduler_map, token_chips
-from core.analysis.why import why
 from core.choices import Policy
 from core.trace.events import IntArray
 from core.trace.reading import ReadableTrace
@@ -65,6 +65,7 @@ class Views(QObject):
         self._figures_from = 0
         self.throttle = Throttle(self)
         """Who draws when: panels elsewhere in the window may take their turns in it, too."""
+        self._pages = Pages(self.panels, self.throttle, self)
         self._read_ahead = ReadAhead(self)
         self._read_ahead.expected.connect(self._make_room)
         self._draw: dict[str, Callable[[int], None]] = {}
@@ -178,15 +179,16 @@ class Views(QObject):
     def set_empty(self, sentences: dict[str, str] | None) -> None:
         """Show a sentence in place of each view; None shows the views.
 
-        Where there is a run each panel changes in its turn: all of them fill a frame, and a token may come first.
+        Where there is a run each panel changes in its turn; while it reads its prompt at full speed, a while later.
         """
-        for key, panel in self.panels.items():
-            sentence = sentences[key] if sentences else self._nothing_to_show(key)
-            if panel.is_empty is (sentence is None) and (sentence is None or self._trace is not None):
-                self.throttle.request((key, "page"), partial(panel.set_empty, sentence))
-                continue
-            self.throttle.cancel((key, "page"))
-            panel.set_empty(sentence)
+        wanted = {key: sentences[key] if sentences else self._nothing_to_show(key) for key in self.panels}
+        self._pages.turn(wanted, in_turns=self._trace is not None, patient=self._keeps(WHY.key))
+
+    def set_calm(self, on: bool) -> None:
+        """Whether a run goes on at full speed: what it changes is then drawn as often as it can be read."""
+        self.throttle.set_calm(on)
+        for key, first in list(self._pending.items()):
+            self._ask(key, first, patient=on)
 
     def apply_theme(self, theme: Theme) -> None:
         """Repaint legends, and views: what is in sight one a frame, the rest when it is seen."""
@@ -200,13 +202,8 @@ class Views(QObject):
         if not self._legends.follow(trace):
             return
         if self._legends.treed is not treed:
-            self._bring_forward(CURVES if treed else TREE)
+            self.panels[(CURVES if treed else TREE).key].bring_forward()
         self._show_legends()
-
-    def _bring_forward(self, place: Place) -> None:
-        """Of panels behind each other, show the one that has something to show now."""
-        if not self.panels[place.key].isFloating():
-            self.panels[place.key].raise_()
 
     def _show_legends(self) -> None:
         self._legends.show(self._theme)
@@ -216,7 +213,7 @@ class Views(QObject):
     @property
     def is_idle(self) -> bool:
         """Whether everything asked for is drawn."""
-        return self.throttle.idle
+        return self.throttle.idle and self._pages.idle
 
     @property
     def all(self) -> list[View]:
@@ -225,6 +222,7 @@ class Views(QObject):
 
     def flush(self) -> None:
         """Draw now what is waiting."""
+        self._pages.hurry()
         while not self.throttle.idle:
             self.throttle.flush()
 
@@ -242,9 +240,10 @@ class Views(QObject):
         self._read_ahead.stop()
         self._update_figures()
         self.set_highlight(np.zeros(0, np.int64), "")  # it was of other tokens
-        self.why.clear()
-        for key in (CURVES.key, TREE.key, WHY.key):
-            self.panels[key].set_subtitle("")
+        if not self._keeps(WHY.key):
+            self.why.clear()
+            for key in (CURVES.key, TREE.key, WHY.key):
+                self.panels[key].set_subtitle("")
         if trace is None:  # another trace is drawn from its start, each view in its turn; clearing all takes a frame
             for view in self._marked.values():
                 view.clear()
@@ -257,11 +256,21 @@ class Views(QObject):
     def _paint(self, key: str) -> None:
         if not self._is_in_sight(key):
             return  # it was closed after it had asked; it catches up once it is shown
+        if self._keeps(key):
+            return
         first = self._pending.pop(key, None)
         if first is not None and self._trace is not None and self._trace.started is not None:
             self._draw[key](first)
             if key in self._marked:
                 self._marked[key].set_selection(self._selection)
+
+    def _keeps(self, key: str) -> bool:
+        """Whether a panel keeps what it shows, as a run at full speed has nothing for it yet: no token, or, for the
+        curves, none but the first. To be turned to words for a moment and back takes a plot several frames."""
+        trace = self._trace
+        if not self.throttle.calm or trace is None or trace.started is None or trace.ended is not None:
+            return False
+        return key != TOKENS.key and (not trace.records or (key == CURVES.key and self._count() == 1))
 
     def _is_in_sight(self, key: str) -> bool:
         """Whether the panel is neither closed nor behind another one."""
@@ -322,13 +331,8 @@ class Views(QObject):
             draw_tree(self.tree, self.panels[TREE.key], self._trace, record, self._theme)
 
     def _draw_why(self, first: int) -> None:
-        if self._trace is None:
-            return
-        layer = self._selection.layer
-        self.why.set_text(why(self._trace, self._selection.token, layer))
-        record = self._record()
-        words = token_words(record) if record else ""
-        self.panels[WHY.key].set_subtitle(words + (f" · layer {layer + 1}" if record and layer is not None else ""))
+        if self._trace is not None:
+            draw_why(self.why, self.panels[WHY.key], self._trace, self._record(), self._selection)
 
     def _nothing_to_show(self, key: str) -> str | None:
         started = self._trace.started if self._trace else None

@@ -119,7 +119,7 @@ class Workbench(QObject):
 
     @Slot(object)
     def _show_state(self, state: RunState) -> None:
-        self.views.throttle.set_calm(state is RunState.RUNNING)
+        self.views.set_calm(state is RunState.RUNNING)
         self.controls.show_state()
         self.tour.show_state()
         self.guessing.look()

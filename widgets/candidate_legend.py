@@ -137,8 +137,8 @@ class CandidateLegend(QWidget):
             column = i % columns
             wanted[column] = max(wanted[column], self._wanted(entry))
         most = max(wanted)
-        while sum(min(w, most) for w in wanted) > self.width() and most > _SAMPLE + _GAP:
-            most -= 2
+        if sum(wanted) > self.width():
+            most = max(_widest(wanted, self.width()), _SAMPLE + _GAP)
         return [min(w, most) for w in wanted]
 
     def _wanted(self, entry: Entry) -> float:
@@ -166,6 +166,16 @@ class CandidateLegend(QWidget):
         painter.drawText(QPointF(start, baseline), text)
         painter.setPen(QColor(self._theme.muted))
         painter.drawText(QPointF(start + self._wide(text, entry.emitted), baseline), share)
+
+
+def _widest(widths: list[float], room: float) -> float:
+    """How wide the widest of these may stay, where all of them are too wide for the room together."""
+    left, ascending = room, sorted(widths)
+    for count, width in zip(range(len(ascending), 0, -1), ascending, strict=True):
+        if width * count > left:
+            return left / count
+        left -= width
+    return ascending[-1]
 
 
 def paint_marker(painter: QPainter, marker: str, at: QPointF, size: float, colour: QColor) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPixmap, QPolygonF
 
 from core.analysis.summaries import CandidateCurves
 from widgets.candidate_legend import STYLES, paint_marker
@@ -82,6 +83,11 @@ class Curves(CurveItem, MadeBefore):
     What an audit adds steps back: thin where the predictors of the layers were not asked, dotted beyond the exit.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._signs: dict[tuple[int, bool, float], QPixmap] = {}
+        """By candidate, whether it was emitted, and pixels of the screen a pixel."""
+
     def set_data(self, data: CandidateCurves | None, show_score: bool, full: bool) -> None:
         super().set_data(data, show_score, full)
         self.forget()
@@ -89,6 +95,7 @@ class Curves(CurveItem, MadeBefore):
 
     def apply_theme(self, theme: Theme) -> None:
         super().apply_theme(theme)
+        self._signs.clear()
         self.forget()
 
     def paint_all(self, painter: QPainter, pixels: Pixels) -> None:
@@ -116,11 +123,25 @@ class Curves(CurveItem, MadeBefore):
         for kind, run in stretches:
             painter.setPen(self._pen(kind, index, emitted))
             painter.drawPolyline(QPolygonF([line[layer] for layer in run]))
-        marker, size = STYLES[index % 4][1], 8 if emitted else 6.5
-        rim, colour = QColor(self.theme.surface), QColor(self.theme.candidates[index % 4])
+        sign = self._sign(index, emitted, painter.device().devicePixelRatioF())
+        middle = QPointF(_ROOM / 2, _ROOM / 2)
         for layer in self.data.layers.tolist():
-            paint_marker(painter, marker, line[layer], size + 2, rim)
-            paint_marker(painter, marker, line[layer], size, colour)
+            painter.drawPixmap(line[layer] - middle, sign)
+
+    def _sign(self, index: int, emitted: bool, ratio: float) -> QPixmap:
+        """A candidate's marker with a rim, painted once: there are dozens of it."""
+        key = (index % 4, emitted, ratio)
+        if key not in self._signs:
+            sign = self._signs[key] = QPixmap(math.ceil(_ROOM * ratio), math.ceil(_ROOM * ratio))
+            sign.setDevicePixelRatio(ratio)
+            sign.fill(Qt.GlobalColor.transparent)
+            marker, size, at = STYLES[index % 4][1], 8 if emitted else 6.5, QPointF(_ROOM / 2, _ROOM / 2)
+            painter = QPainter(sign)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            paint_marker(painter, marker, at, size + 2, QColor(self.theme.surface))
+            paint_marker(painter, marker, at, size, QColor(self.theme.candidates[index % 4]))
+            painter.end()
+        return self._signs[key]
 
     def _pen(self, kind: str, index: int, emitted: bool) -> QPen:
         colour, style = self.theme.candidates[index % 4], STYLES[index % 4][0]
@@ -134,6 +155,9 @@ class Curves(CurveItem, MadeBefore):
         pen.setDashPattern([0.1, 2.4])
         return pen
 
+
+_ROOM = 14
+"""Pixels of a marker's picture, rim included."""
 
 SOLID, THIN, DOTTED = "solid", "thin", "dotted"
 
@@ -171,13 +195,15 @@ class Scores(CurveItem):
         places = points(np.round(pixels.x(data.layers + 1)) + 0.5, pixels.y(strip_y(data.scores)))
         asked, fired = QColor(self.theme.muted), QColor(self.theme.text)
         surface = QColor(self.theme.surface)
-        for at, proposed in zip(places, (data.scores > data.threshold).tolist(), strict=True):
-            colour = fired if proposed else asked
-            painter.setPen(QPen(colour, 2 if proposed else 1))
-            painter.drawLine(QPointF(at.x(), floor), at)
+        fires = (data.scores > data.threshold).tolist()
+        for proposed, colour, width, fill in ((False, asked, 1, surface), (True, fired, 2, fired)):
+            heads = [at for at, fire in zip(places, fires, strict=True) if fire is proposed]
+            painter.setPen(QPen(colour, width))
+            painter.drawLines([QLineF(at.x(), floor, at.x(), at.y()) for at in heads])
             painter.setPen(QPen(colour, 1.3))
-            painter.setBrush(colour if proposed else surface)
-            painter.drawEllipse(at, 3.2, 3.2)
+            painter.setBrush(fill)
+            for at in heads:
+                painter.drawEllipse(at, 3.2, 3.2)
         self._label(painter, pixels)
 
     def _draw_silent(self, painter: QPainter, pixels: Pixels, data: CandidateCurves) -> None:

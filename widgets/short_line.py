@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetricsF, QResizeEvent, QTextDocument
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from widgets.quiet_label import QuietLabel
 
@@ -33,12 +34,26 @@ class ShortLine(QuietLabel):
         """The type that the widths are of."""
         self._widths: dict[str, float] = {}
         """Of each part with markup, in pixels; legends say the same for long."""
+        self._shown = ""
+        self.lead = QLabel(self)
+        """The first parts, as far as they are mere words: these change with every token, a legend after them does not,
+        and rich text is laid out at some cost."""
+        self.lead.setTextFormat(Qt.TextFormat.PlainText)
         self.label.setTextFormat(Qt.TextFormat.RichText)
         self.label.restyled.connect(self._measure_anew)
+
+    def set_role(self, role: str) -> None:
+        """Have it styled as labels in this role are."""
+        for label in (self.lead, self.label):
+            label.setProperty("role", role)
 
     def text(self) -> str:
         """The whole text, shown or not."""
         return self._text
+
+    def shown(self) -> str:
+        """What of it there is room for, and dots for the rest."""
+        return self._shown
 
     def setText(self, text: str) -> None:
         """Show this, as far as there is room."""
@@ -68,10 +83,19 @@ class ShortLine(QuietLabel):
         if count == 1 and "<" not in shown and self._width([shown]) > room:
             words = self.label.fontMetrics().elidedText(html.unescape(shown), Qt.TextElideMode.ElideRight, room)
             shown = html.escape(words)
-        if shown != self.label.text():
-            self.label.setText(shown)
-            self.label.sizeHint()  # lays it out; while it is painted that would have it painted once more
+        self._shown = shown
+        self._place(*_split(shown))
         self.setToolTip("" if shown == self._text else self._text)
+
+    def _place(self, words: str, rest: str) -> None:
+        """Show mere words, and after them what is more."""
+        self.lead.setText(words)
+        left = math.ceil(QFontMetricsF(self.lead.font()).horizontalAdvance(words)) if words else 0
+        self.lead.setGeometry(0, 0, left, self.height())
+        self.label.setGeometry(left, 0, max(self.width() - left, 0), self.height())
+        if rest != self.label.text():
+            self.label.setText(rest)
+            self.label.sizeHint()  # lays it out; while it is painted that would have it painted once more
 
     def _width(self, parts: list[str]) -> float:
         return sum(self._width_of(part) for part in parts)
@@ -87,3 +111,11 @@ class ShortLine(QuietLabel):
             document.setHtml(part.replace(" ", "&nbsp;") if _BETWEEN.fullmatch(part) or part == _REST else part)
             self._widths[part] = document.idealWidth()
         return self._widths[part]
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Rich text in parts: its first ones that are mere words, as plain text, and the rest."""
+    parts = _BETWEEN.split(text)
+    count = next((at for at, part in enumerate(parts) if "<" in part), len(parts))
+    rest = "".join(parts[count:])
+    return html.unescape("".join(parts[:count])), rest

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 from PySide6.QtCore import QSize, QTimer
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QFont,
+    QGuiApplication,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+)
 from PySide6.QtWidgets import QTextEdit, QVBoxLayout, QWidget
 
 from widgets.palette import DARK, Theme
@@ -11,6 +22,10 @@ from widgets.theme import mixed
 
 COPIED_MS = 1500
 """How long the button says that it has copied."""
+
+_BOLD = re.compile("</?b>")
+_LINE_HEIGHT = 140
+"""Percent."""
 
 PLACEHOLDER = "Select a token, or a layer of one, and this says why the pass did or did not end there."
 
@@ -31,6 +46,9 @@ class WhyView(QWidget):
         self._text.setTabChangesFocus(True)
         self._text.setAccessibleName("Why")
         self._text.document().setDocumentMargin(0)
+        self._text.setUndoRedoEnabled(False)  # or it would keep every paragraph
+        self._words, self._numbers = QTextCharFormat(), QTextCharFormat()
+        self._numbers.setFontWeight(QFont.Weight.Bold)
         self.copy_action = QAction("Copy", self)
         self.copy_action.setToolTip("Copy this paragraph as plain text")
         self.copy_action.triggered.connect(self.copy)
@@ -51,8 +69,8 @@ class WhyView(QWidget):
 
     def apply_theme(self, theme: Theme) -> None:
         # Plain words step back a little, so that the bold numbers can be found at a glance.
-        words = mixed(theme.text, theme.muted, 0.45)
-        self._text.document().setDefaultStyleSheet(f"p {{ color: {words}; }} b {{ color: {theme.text}; }}")
+        self._words.setForeground(QColor(mixed(theme.text, theme.muted, 0.45)))
+        self._numbers.setForeground(QColor(theme.text))
         self._show()
 
     def clear(self) -> None:
@@ -76,10 +94,25 @@ class WhyView(QWidget):
         return QSize(160, self.fontMetrics().lineSpacing() * 2)
 
     def _show(self) -> None:
-        self._text.setHtml(f'<p style="line-height: 140%; margin: 0">{self._html}</p>' if self._html else "")
+        self._text.clear()
+        if self._html:
+            self._write()
         self._text.setAccessibleDescription(self.text())
         self.copy_action.setEnabled(bool(self._html))
         self._rest()
+
+    def _write(self) -> None:
+        """Half as dear as to have Qt read the HTML, and a new token comes often."""
+        spacing = QTextBlockFormat()
+        spacing.setLineHeight(_LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        cursor = QTextCursor(self._text.document())
+        cursor.beginEditBlock()
+        cursor.setBlockFormat(spacing)
+        for at, piece in enumerate(_BOLD.split(self._html)):
+            if piece:
+                cursor.insertText(html.unescape(piece), self._numbers if at % 2 else self._words)
+        cursor.endEditBlock()
+        self._text.moveCursor(QTextCursor.MoveOperation.Start)
 
     def _rest(self) -> None:
         self._copied.stop()

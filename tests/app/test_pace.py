@@ -66,6 +66,12 @@ def grow(views: Views, events: list[Event], trace: Trace, ticks: int = 1) -> Non
             views.throttle.tick()
 
 
+def ticks(views: Views) -> None:
+    """Frames enough for all that waits."""
+    for _ in range(2 * STRIDE * len(VIEWS)):
+        views.throttle.tick()
+
+
 @pytest.mark.parametrize("dropped", [1, 2, 5])
 def test_that_a_calm_window_shows_what_the_recording_shows_within_a_few_frames_of_a_halt(
     made: list[Views], dropped: int
@@ -73,11 +79,11 @@ def test_that_a_calm_window_shows_what_the_recording_shows_within_a_few_frames_o
     live, replay = made
     events = fake_run_events(TOKENS_RUN)
     events = events[: len(events) - dropped] if dropped > 1 else events  # held at some layer, or at the end
-    live.throttle.set_calm(True)
+    live.set_calm(True)
     trace = Trace()
     grow(live, events, trace)
     assert not live.throttle.idle
-    live.throttle.set_calm(False)
+    live.set_calm(False)
     for _ in range(len(VIEWS) + 1):  # and the figures
         live.throttle.tick()
     assert live.throttle.idle
@@ -89,7 +95,7 @@ def test_that_a_calm_window_shows_what_the_recording_shows_within_a_few_frames_o
 
 def test_that_each_token_reaches_the_strip_at_once_and_the_plots_in_their_turn(made: list[Views]) -> None:
     live, trace = made[0], Trace()
-    live.throttle.set_calm(True)
+    live.set_calm(True)
     drawn: dict[str, int] = dict.fromkeys(live._draw, 0)
     for key, draw in list(live._draw.items()):
 
@@ -111,7 +117,7 @@ def test_that_each_token_reaches_the_strip_at_once_and_the_plots_in_their_turn(m
 def test_that_what_the_user_chooses_is_told_of_at_once_in_a_calm_window(made: list[Views]) -> None:
     live, trace = made[0], Trace()
     grow(live, fake_run_events(TOKENS_RUN)[:-4], trace)
-    live.throttle.set_calm(True)
+    live.set_calm(True)
     live.show_selection(Selection(3))
     assert "Token 4" in live.why.text()
     assert live.exits.selection == live.scheduler.selection == Selection(3)
@@ -138,3 +144,71 @@ def test_that_the_window_is_calm_while_a_run_is_at_full_speed_and_not_otherwise(
     assert stage.session.trace is not None
     assert len(stage.work.views.tokens._texts) == stage.session.trace.emitted_count
     assert stage.work.views.figures.count == stage.session.trace.emitted_count
+
+
+def test_that_panels_keep_what_they_show_while_a_prompt_is_read_unless_that_takes_long(made: list[Views]) -> None:
+    live, before = made[0], Trace.of(fake_run_events(TOKENS_RUN))
+    live.show_trace(before, 0, Selection(2))
+    live.set_empty(None)
+    live.flush()
+    was, sentences = shown(live), dict.fromkeys(live.panels, "Reading the prompt…")
+    live.set_calm(True)
+    events, trace = fake_run_events(TOKENS_RUN, run=1), Trace()
+    grow(live, events[:2], trace, ticks=len(VIEWS) + 2)
+    for _ in range(2):
+        live.set_empty(sentences)
+    ticks(live)
+    assert live.tokens._texts == []
+    assert {key: shown(live)[key] for key in ("bars", "map", "curves", "why")} == {
+        key: was[key] for key in ("bars", "map", "curves", "why")
+    }
+    assert not any(panel.is_empty for panel in live.panels.values())
+    assert not live.is_idle  # the sentences wait
+    live._pages.hurry()  # as their timer does
+    live.set_empty(sentences)
+    ticks(live)
+    assert all(panel.is_empty for panel in live.panels.values())
+    grow(live, events[2:], trace)
+    live.set_empty(None)
+    live.set_calm(False)
+    ticks(live)
+    made[1].show_trace(Trace.of(events), 0, Selection(TOKENS_RUN - 1))
+    made[1].flush()
+    assert shown(live) == shown(made[1])
+    assert not any(panel.is_empty for panel in live.panels.values())
+
+
+def test_that_a_first_token_before_the_patience_is_over_takes_no_panel_to_words_and_back(made: list[Views]) -> None:
+    live, turned = made[0], list[str]()
+    live.show_trace(Trace.of(fake_run_events(3)), 0, Selection(2))
+    live.set_empty(None)
+    live.flush()
+    for panel in live.panels.values():
+        panel.filled.connect(lambda: turned.append("filled"))
+    live.set_calm(True)
+    events, trace = fake_run_events(TOKENS_RUN, run=1), Trace()
+    grow(live, events[:2], trace)
+    live.set_empty(dict.fromkeys(live.panels, "Reading the prompt…"))
+    grow(live, events[2:], trace)
+    live.set_empty(None)
+    ticks(live)
+    assert live.is_idle
+    assert turned == []
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_that_a_run_that_stands_still_before_its_first_token_says_so_at_once(made: list[Views], held: bool) -> None:
+    live = made[0]
+    live.show_trace(Trace.of(fake_run_events(3)), 0, Selection(2))
+    live.set_empty(None)
+    live.flush()
+    live.set_calm(True)
+    events = fake_run_events(TOKENS_RUN, run=1)
+    trace = Trace()
+    grow(live, [*events[:2], *([] if held else events[-1:])], trace)
+    live.set_calm(False)
+    live.set_empty(dict.fromkeys(live.panels, "Held"))
+    ticks(live)
+    assert all(panel.is_empty for panel in live.panels.values())
+    assert len(live.exits.series.exit_layers) == 0
+    assert live.why.text() == ""

@@ -25,12 +25,12 @@ def line(qtbot: QtBot) -> ShortLine:
 
 def shown(line: ShortLine) -> str:
     document = QTextDocument()
-    document.setHtml(line.label.text())
+    document.setHtml(line.shown())
     return document.toPlainText()
 
 
 def test_that_everything_is_shown_where_there_is_room(line: ShortLine) -> None:
-    assert line.label.text() == LEGEND
+    assert line.shown() == LEGEND
     assert line.toolTip() == ""
 
 
@@ -48,10 +48,10 @@ def test_that_what_is_shown_fits_and_only_the_last_parts_are_left_out(line: Shor
 
 def test_that_plain_words_of_one_part_are_cut_with_dots_and_whole_in_the_tooltip(line: ShortLine) -> None:
     line.setText("changes apply to the next run")
-    assert (line.label.text(), line.toolTip()) == ("changes apply to the next run", "")
+    assert (line.shown(), line.toolTip()) == ("changes apply to the next run", "")
     line.resize(90, 20)
-    assert line.label.text().endswith("…")
-    assert line.label.sizeHint().width() <= 90
+    assert line.shown().endswith("…")
+    assert line.lead.sizeHint().width() <= 90
     assert line.toolTip() == line.text() == "changes apply to the next run"
 
 
@@ -63,8 +63,20 @@ def test_that_it_asks_for_no_room_whatever_it_says(line: ShortLine) -> None:
 def test_that_a_larger_font_leaves_out_more(line: ShortLine, qapp: QApplication) -> None:
     qapp.setStyleSheet("")  # a style sheet that another test has left would keep the font as it says
     line.resize(line.label.sizeHint().width() + 2, 20)
-    assert line.label.text() == LEGEND
+    assert line.shown() == LEGEND
     font = line.font()
     font.setPointSizeF(font.pointSizeF() * 1.5)
     line.setFont(font)
     assert shown(line).endswith("…")
+
+
+def test_that_words_before_a_legend_are_the_only_thing_that_changes_with_them(line: ShortLine) -> None:
+    line.setText(f"token 7 ‘&lt;b&gt;’ · layer 3 &nbsp;{LEGEND}")
+    legend = line.label.text()
+    assert (line.lead.text(), legend) == ("token 7 ‘<b>’ · layer 3 \u00a0", LEGEND)
+    assert line.lead.geometry().right() < line.label.geometry().left() >= line.lead.sizeHint().width()
+    line.setText(f"token 1234 &nbsp;{LEGEND}")
+    assert line.label.text() == legend
+    assert line.lead.text() == "token 1234 \u00a0"
+    line.setText("nothing")
+    assert (line.lead.text(), line.label.text()) == ("nothing", "")

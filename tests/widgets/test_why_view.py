@@ -71,3 +71,17 @@ def test_that_numbers_stand_out_from_the_words_in_both_themes(view: WhyView) -> 
 def test_that_a_screen_reader_gets_the_paragraph(view: WhyView) -> None:
     view.set_text("<b>Layer 3</b> ran.")
     assert editor(view).accessibleDescription() == "Layer 3 ran."
+
+
+def test_that_a_long_paragraph_is_shown_from_its_start_and_none_before_it_is_kept(view: WhyView) -> None:
+    for token in range(3):
+        view.set_text(f"<b>Token {token}</b> " + "is told of at length, " * 80 + f"<b>{token}</b>.")
+        bar = editor(view).verticalScrollBar()
+        assert bar.maximum() > 0
+        assert bar.value() == 0
+        assert view.text().startswith(f"Token {token} is told")
+        bar.setValue(bar.maximum())
+    assert not editor(view).document().isUndoAvailable()
+    assert editor(view).document().blockCount() == 1
+    view.clear()
+    assert editor(view).document().isEmpty()  # so that the placeholder is seen
