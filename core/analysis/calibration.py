@@ -13,7 +13,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.classification import calibration_error, roc_auc
+from core.analysis.classification import BINS, bins_of, calibration_error, roc_auc
 from core.trace.events import BoolArray, FloatArray, IntArray
 from core.trace.overview import candidates_of
 from core.trace.reading import ReadableTrace
@@ -21,8 +21,6 @@ from core.trace.records import TokenRecord
 
 Z = 1.96
 """Standard deviations on either side that hold 95 % of a normal distribution."""
-BINS = 10
-"""Of equal width, as for the calibration error."""
 
 Numbers = NDArray[np.float64]
 
@@ -166,7 +164,7 @@ def wilson(hits: IntArray, counts: IntArray) -> Share:
 
 def calibration(judged: LayerJudgements) -> Calibration:
     """How often a score of so much came true."""
-    at = np.minimum((judged.scores * BINS).astype(np.int64), BINS - 1)
+    at = bins_of(judged.scores)
     counts = np.bincount(at, minlength=BINS)
     sums = np.bincount(at, judged.scores, minlength=BINS)
     hits = np.bincount(at, judged.labels, minlength=BINS).astype(np.int64)

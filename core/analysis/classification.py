@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.trace.events import BoolArray, FloatArray
+from core.trace.events import BoolArray, FloatArray, IntArray
 
 BINS = 10
-"""Of equal width, for the calibration error."""
+"""Of equal width, in which scores are held against what came true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,14 @@ def roc_auc(scores: FloatArray, labels: BoolArray) -> float:
 
 def calibration_error(scores: FloatArray, labels: BoolArray) -> float:
     """Mean distance between score and share of positives over bins, weighted by their size."""
-    bins = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
+    bins = bins_of(scores)
     gaps = [abs(float(scores[bins == b].sum()) - float(labels[bins == b].sum())) for b in range(BINS)]
     return float(sum(gaps) / len(scores))
+
+
+def bins_of(scores: FloatArray) -> IntArray:
+    """The bin of each score in 0…1; one on an edge belongs to the bin above it. Shape [n] to [n].
+
+    A file may hold other scores, which nobody has checked: they fall into the outermost bins.
+    """
+    return np.clip(scores * BINS, 0, BINS - 1).astype(np.int64)

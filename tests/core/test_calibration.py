@@ -9,7 +9,6 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from core.analysis.calibration import (
-    BINS,
     Label,
     LayerJudgements,
     calibration,
@@ -18,7 +17,7 @@ from core.analysis.calibration import (
     place_of,
     wilson,
 )
-from core.analysis.classification import roc_auc
+from core.analysis.classification import BINS, bins_of, roc_auc
 from tests.core.handmade import DEPTH as DEEP
 from tests.core.handmade import audited
 from tests.core.recordings import DEPTH, Recorder, audit_settings
@@ -87,6 +86,11 @@ def test_that_bins_hold_every_token_once_at_its_score(pairs: list[tuple[float, b
     weights = found.counts / max(1, len(pairs))
     gaps = np.abs(np.nan_to_num(found.mean_scores) - np.nan_to_num(found.came_true.values))
     assert np.isnan(found.error) if not pairs else found.error == pytest.approx(float(weights @ gaps), abs=1e-6)
+
+
+def test_that_scores_that_are_none_fall_into_the_outermost_bins() -> None:
+    scores = np.array([-3.0, 0.0, 1.0, 1e30, np.inf], np.float32)
+    assert bins_of(scores).tolist() == [0, 0, BINS - 1, BINS - 1, BINS - 1]
 
 
 @pytest.mark.parametrize(
