@@ -50,6 +50,7 @@ def evaluate_prompts(
 
     Raises:
         UserError: a prompt cannot be run.
+        ArithmeticError: a run failed midway; the text is a sentence for the user.
         Cancelled: `cancel` was set.
     """
     for number, prompt in enumerate(prompts):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 
@@ -170,8 +171,10 @@ class _Pass:
             case Mapping.REARMOST:
                 lowest: FloatArray = np.where(paths, bank.score_rows(layer, features), np.float32(np.inf)).min(1)
                 return lowest
-            case _:
+            case Mapping.INDEPENDENT:
                 return bank.score_rows(layer, features)
+            case mapping:
+                assert_never(mapping)
 
     def _proposed(self, layer: int, scores: FloatArray, threshold: float) -> BoolArray:
         """Shape [paths]."""

@@ -5,6 +5,8 @@ Layers and tokens are counted from 1. The text is HTML with nothing but `<b>`, a
 
 from __future__ import annotations
 
+from typing import assert_never
+
 import numpy as np
 
 from core.analysis import audit_words, schedule_words
@@ -141,8 +143,10 @@ class _TreeStory:
             case Stage.PROPOSED:
                 yet = "" if self.ended else " yet"
                 return joined(f"{name}: {self._judged(layer)} The walk has not been tried{yet}.", own, watched)
-            case _:
+            case Stage.REFUSED | Stage.EXIT:
                 return joined(f"{name}: {self._judged(layer)}", self._walked(layer), own, watched)
+            case stage:
+                assert_never(stage)
 
     def _never_or_not_yet(self, layer: int, name: str) -> str:
         figure = self.figure
@@ -215,7 +219,7 @@ class _TreeStory:
                 return f"{start}, whose path did not pass"
             case WalkEnd.GATED:
                 return f"{start}, by a margin of {bold(f'{float(event.margins[-1]):.2f}')}, below the gate"
-            case _:
+            case _:  # a verified walk refused nothing
                 k = self.tree.drafted.candidate_ids.shape[1]
                 among = ", ".join(map(token_text, self.tree.drafted.candidate_bytes[node * k : node * k + k]))
                 return f"{start}, none of its candidates ({among})"

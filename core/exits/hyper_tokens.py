@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 import torch
@@ -74,8 +75,10 @@ class TreeJudge:
                 return self._mean(layer, features)
             case Mapping.REARMOST:
                 return self._rearmost(layer, features)
-            case _:
+            case Mapping.INDEPENDENT:
                 return self._independent(layer, features)
+            case _:
+                assert_never(self._mapping)
 
     def record(self, token: int, layer: int) -> None:
         """The token was emitted and `layer` (0-based) was the last one run."""

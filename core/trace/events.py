@@ -68,7 +68,7 @@ class DraftProposed:
     """Shape [k], the drafter's best guesses for this token, most likely first."""
     candidate_bytes: tuple[bytes, ...]
     candidate_probabilities: FloatArray
-    """Shape [k], the drafter's probabilities over the whole vocabulary."""
+    """Shape [k], the drafter's probabilities over the vocabulary, or over those tokens of it that its head has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,8 @@ class Verified:
     candidate_rank: int
     """0-based place of the argmax among the candidates; -1 where it is none of them and the exit is refused."""
     margin: float
-    """Probability of the best token minus that of the second best, over the whole vocabulary."""
+    """Probability of the best token minus that of the second best, over the whole vocabulary; among the shortlist
+    where the low-rank head makes one."""
     gated: bool = False
     """Whether the margin gate refused the exit."""
 
