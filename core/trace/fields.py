@@ -15,7 +15,8 @@ import numpy as np
 
 from core.trace import codec
 from core.trace.codec import BadColumn, Reader
-from core.trace.events import BoolArray, Event, FloatArray, IntArray
+from core.trace.events import Event
+from core.trace.json_values import DTYPES as DTYPES
 from core.trace.json_values import from_json_value, to_json_value
 
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
@@ -165,7 +166,5 @@ _PLAIN: dict[Any, _Codec] = {
     float: (codec.floats, _numbers("float32", "float64")),
     bool: (codec.flags, _numbers("bool")),
 }
-DTYPES: dict[Any, type[np.generic]] = {FloatArray: np.float32, IntArray: np.int64, BoolArray: np.bool_}
-"""By the type of an array, that of its numbers."""
 NUMBERS: dict[Any, type[np.generic]] = {int: np.int64, float: np.float64, bool: np.bool_}
 """By the type of a plain number, that of many."""

@@ -41,8 +41,8 @@ def from_json_value(kind: Any, value: Any) -> Any:
     Raises:
         UserError, ValueError, TypeError, AttributeError, ArithmeticError: it gave no such thing.
     """
-    if kind in _ARRAYS:
-        return _array(value, _ARRAYS[kind])
+    if kind in DTYPES:
+        return _array(value, DTYPES[kind])
     if kind == events.FloatArray | None:
         return None if value is None else _array(value, np.float32)
     if kind == events.Branch | None:
@@ -94,8 +94,9 @@ _ITEMS: dict[type[Any], tuple[type[Any], ...]] = {
     np.int64: (int,),
     np.bool_: (bool,),
 }
-_ARRAYS: dict[Any, type[Any]] = {
+DTYPES: dict[Any, type[np.generic]] = {
     events.FloatArray: np.float32,
     events.IntArray: np.int64,
     events.BoolArray: np.bool_,
 }
+"""By the type of an array, that of its numbers."""

@@ -62,7 +62,8 @@ def loads(line: str) -> Event:
     """The event of one line.
 
     Raises:
-        UserError, ValueError, KeyError, TypeError, ArithmeticError: the line is not one that `dumps` wrote.
+        UserError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError: the line is not
+            one that `dumps` wrote.
     """
     values = json.loads(line)
     kind = KINDS[values.pop("event")]
