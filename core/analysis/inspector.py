@@ -128,8 +128,8 @@ def _audited_features(record: TokenRecord, layer: int) -> FloatArray | None:
 
 
 def neutral_features(trace: ReadableTrace, layer: int, most: int = 512) -> Neutral:
-    """The mean of what this layer's predictor sees over the run's first `most` tokens that tell it; of fewer than two,
-    even probabilities that do not vary."""
+    """The mean of what this layer's predictor sees over those of the run's first `most` tokens after prefill's that
+    tell it; of fewer than two, even probabilities that do not vary."""
     rows, k = [], 0
     for token in range(1, min(trace.emitted_count, most + 1)):
         if (row := features_at(trace.records[token], layer)) is not None:
