@@ -50,13 +50,29 @@ class PlotView(QWidget):
         self._build(captions, ticks)
 
     def _build(self, captions: tuple[str, str], ticks: tuple[Ticks, Ticks]) -> None:
-        self.canvas = pg.GraphicsView(self)
-        for part in (self.canvas, self.canvas.viewport()):  # the plot takes the keys, as a whole
+        self.canvas = self._make_canvas()
+        self._make_plot(captions, ticks)
+        self._connect()
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(_RING, _RING, _RING, _RING)
+        self.column.setSpacing(2)
+        self.column.addWidget(self.canvas, 1)
+        self._readout = _overlay(self, "readout", Qt.TextFormat.RichText)
+        self._message = _overlay(self, "message", Qt.TextFormat.PlainText)
+        self._message.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._message.label.setWordWrap(True)
+
+    def _make_canvas(self) -> pg.GraphicsView:
+        canvas = pg.GraphicsView(self)
+        for part in (canvas, canvas.viewport()):  # the plot takes the keys, as a whole
             part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         # It has a ground of its own: what lies below need not be painted with it.
-        self.canvas.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.canvas.viewport().installEventFilter(self)
-        keep_room(self.canvas)
+        canvas.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        canvas.viewport().installEventFilter(self)
+        keep_room(canvas)
+        return canvas
+
+    def _make_plot(self, captions: tuple[str, str], ticks: tuple[Ticks, Ticks]) -> None:
         self.view = pg.ViewBox(enableMenu=False)
         self.x_axis = TextAxis("bottom", captions[0], ticks[0])
         self.y_axis = TextAxis("left", captions[1], ticks[1])
@@ -74,19 +90,13 @@ class PlotView(QWidget):
         self.view.disableAutoRange()
         self.view.setMouseEnabled(x=False, y=False)
         self.view.setDefaultPadding(0)
+
+    def _connect(self) -> None:
         self.view.sigResized.connect(self._fit)
         self.view.sigRangeChanged.connect(self._turn_to_range)
         scene = self.canvas.scene()
         scene.sigMouseMoved.connect(self._on_hover)
         scene.sigMouseClicked.connect(self._on_click)
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(_RING, _RING, _RING, _RING)
-        self.column.setSpacing(2)
-        self.column.addWidget(self.canvas, 1)
-        self._readout = _overlay(self, "readout", Qt.TextFormat.RichText)
-        self._message = _overlay(self, "message", Qt.TextFormat.PlainText)
-        self._message.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._message.label.setWordWrap(True)
 
     def add(self, item: PixelItem, depth: float) -> None:
         """Put an item into the plot, once; higher depths lie on top."""

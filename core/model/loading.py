@@ -73,24 +73,42 @@ def load_model(
     if threads is not None:
         _set_threads(threads)
     report(Progress("Reading the model's files"))
-    config, method = read_config(folder), quantisation(folder)
-    tokenizer = load_tokenizer(folder)
+    config, tokenizer = read_config(folder), load_tokenizer(folder)
     mark = fingerprint(folder, config)
-    chosen = dtype or fastest_dtype(first)
-    _check_choice(chosen, method, first, folder)
-    compute: torch.dtype = getattr(torch, chosen.activations or fastest_dtype(first).value)
-    check_format(first, compute)
-    place = _placement(folder, config, compute, first if device != AUTO else None)
+    form = _number_format(folder, dtype, first)
+    place = _placement(folder, config, form.compute, first if device != AUTO else None)
     with _memory_explained(folder):
-        if method:
-            decoder = load_quantised(folder, method, config, compute, place)
-        else:
-            decoder = _decoder(folder, config, chosen, compute, place, report, cancel)
-        can_fuse = chosen is DType.FLOAT32 and first.type == "cpu" and not method
-        if fuse and can_fuse and _gains_by_fusing(folder, config, first):
+        decoder = _decoder(folder, config, form, place, report, cancel)
+        if fuse and form.can_fuse and first.type == "cpu" and _gains_by_fusing(folder, config, first):
             make_fused(decoder, report, cancel)
-    shown = f"{method}, {chosen.value}" if method else chosen.value
-    return LoadedModel(_info(folder, config, mark, shown, place), config, decoder, tokenizer)
+    return LoadedModel(_info(folder, config, mark, str(form), place), config, decoder, tokenizer)
+
+
+@dataclass(frozen=True, slots=True)
+class _NumberFormat:
+    """What a model's weights are made of, and what is computed with them."""
+
+    chosen: DType
+    quantised_by: str | None
+    """The method by which the folder's weights were quantised before."""
+    compute: torch.dtype
+    """Of the activations."""
+
+    @property
+    def can_fuse(self) -> bool:
+        return self.chosen is DType.FLOAT32 and not self.quantised_by
+
+    def __str__(self) -> str:
+        return f"{self.quantised_by}, {self.chosen.value}" if self.quantised_by else self.chosen.value
+
+
+def _number_format(folder: Path, wanted: DType | None, device: torch.device) -> _NumberFormat:
+    """Raises `UserError` where the device or the folder's weights cannot have it."""
+    chosen, method = wanted or fastest_dtype(device), quantisation(folder)
+    _check_choice(chosen, method, device, folder)
+    compute: torch.dtype = getattr(torch, chosen.activations or fastest_dtype(device).value)
+    check_format(device, compute)
+    return _NumberFormat(chosen, method, compute)
 
 
 def _gains_by_fusing(folder: Path, config: ModelConfig, device: torch.device) -> bool:
@@ -132,19 +150,20 @@ def _placement(folder: Path, config: ModelConfig, compute: torch.dtype, device: 
 def _decoder(
     folder: Path,
     config: ModelConfig,
-    chosen: DType,
-    compute: torch.dtype,
+    form: _NumberFormat,
     place: Placement,
     report: Report,
     cancel: threading.Event | None,
 ) -> Decoder:
+    if form.quantised_by:
+        return load_quantised(folder, form.quantised_by, config, form.compute, place)
     weights = read_weights(folder, report, cancel)
     check(cancel)
     report(Progress("Preparing the layers"))
-    decoder = Decoder(config, weights, compute, place)
-    if chosen is DType.NATIVE:
+    decoder = Decoder(config, weights, form.compute, place)
+    if form.chosen is DType.NATIVE:
         make_native(decoder, report, cancel)
-    if chosen is DType.INT8:
+    if form.chosen is DType.INT8:
         to_int8(decoder)
     return decoder
 
