@@ -98,7 +98,8 @@ class Answerer:
         admit: Callable[[Sequence[int]], Job | None] | None = None,
         written: int = 0,
     ) -> None:
-        """
+        """Room for `rows` texts of up to `longest` + `limit` tokens side by side.
+
         Args:
             decoder: the target.
             end_ids: tokens that end an answer, or a prompt that the model writes.

@@ -172,26 +172,30 @@ class _Lenses:
             return done
         states = self._train.layer(layer)
         lens = LayerLens(states, self._start(layer, form, states))
-        steps: list[tuple[int, float]] = []
+        lesson = Lesson(states, self._train.top_ids, self._train.top_probabilities)
+        steps = 0
 
         def tell(step: int, loss: float) -> None:
-            steps.append((step, loss))
-            message = f"Training the lens: layer {layer + 1}, {form.name}, step {step}, loss {loss:.3f}{self._last}"
-            figures = {"step": float(step), "loss": loss, **self._fresh}
-            self._fresh = {}
-            self._report(Progress(message, self._layers - layer - 1, self._layers, "layers", figures=figures))
+            nonlocal steps
+            steps = step
+            self._tell(f"layer {layer + 1}, {form.name}", self._layers - layer - 1, step, loss)
 
-        lesson = Lesson(states, self._train.top_ids, self._train.top_probabilities)
-        timer = Timer(0.0, seconds)
-        seed, head = self._options.seed + layer, self._head
-        fit(lens, lesson, head, seed=seed, timer=timer, tell=tell, cancel=self._cancel, steps=most)
-        figures = {"steps": steps[-1][0], **self._judged(layer, lens)}
+        seed, timer = self._options.seed + layer, Timer(0.0, seconds)
+        fit(lens, lesson, self._head, seed=seed, timer=timer, tell=tell, cancel=self._cancel, steps=most)
+        figures = {"steps": steps, **self._judged(layer, lens)}
         self._work.save_tensors(Stage.LENS, f"{name}.safetensors", lens.folded())
         self._work.save_json(Stage.LENS, f"{name}.json", figures)
         agreement = f"{figures['agreement']:.0%} of tune tokens, without it {figures['plain_agreement']:.0%}"
         self._fresh = {"top1": figures["agreement"]}
         self._last = f"; at layer {layer + 1} the final token comes first at {agreement}"
         return figures
+
+    def _tell(self, what: str, done: int, step: int, loss: float) -> None:
+        """How a lens is getting on, with what the one before has come to; `done` counts layers."""
+        message = f"Training the lens: {what}, step {step}, loss {loss:.3f}{self._last}"
+        figures = {"step": float(step), "loss": loss, **self._fresh}
+        self._fresh = {}
+        self._report(Progress(message, done, self._layers, "layers", figures=figures))
 
     def _start(self, layer: int, form: Form, states: Tensor) -> dict[str, Tensor]:
         """As the lens of the layer above ended, where there is one; else a lens that changes nothing."""
