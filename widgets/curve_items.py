@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPixmap,
 from core.analysis.summaries import CandidateCurves
 from widgets.candidate_legend import STYLES, paint_marker
 from widgets.made_before import MadeBefore
+from widgets.painting import guarded
 from widgets.palette import DARK, Theme
 from widgets.plot_items import PixelItem, Pixels, points
 from widgets.theme import mixed
@@ -77,7 +78,7 @@ def shown_curves(data: CandidateCurves, full: bool) -> tuple[NDArray[np.int64], 
     return np.arange(data.depth), data.audit.full if full else data.audit.local
 
 
-class Curves(CurveItem, MadeBefore):
+class Curves(CurveItem):
     """A curve a candidate, markers at the evaluated layers only; the emitted one thicker and on top.
 
     What an audit adds steps back: thin where the predictors of the layers were not asked, dotted beyond the exit.
@@ -88,17 +89,11 @@ class Curves(CurveItem, MadeBefore):
         self._signs: dict[tuple[int, bool, float], QPixmap] = {}
         """By candidate, whether it was emitted, and pixels of the screen a pixel."""
 
-    def set_data(self, data: CandidateCurves | None, show_score: bool, full: bool) -> None:
-        super().set_data(data, show_score, full)
-        self.forget()
-        self.make()
-
     def apply_theme(self, theme: Theme) -> None:
         super().apply_theme(theme)
         self._signs.clear()
-        self.forget()
 
-    def paint_all(self, painter: QPainter, pixels: Pixels) -> None:
+    def draw(self, painter: QPainter, pixels: Pixels) -> None:
         data = self.data
         if data is None:
             return
@@ -251,6 +246,38 @@ class ExitLine(CurveItem):
         painter.setFont(self.font)
         painter.setPen(colour)
         painter.drawText(QPointF(left, top + metrics.ascent() + 2), text)
+
+
+class CurvesPicture(MadeBefore):
+    """All of it above each other, made as the curves come: together with the rest of the plot it would take a frame
+    too long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.items: tuple[CurveItem, ...] = (Ground(), Scores(), ExitLine(), Curves())
+
+    def set_data(self, data: CandidateCurves | None, show_score: bool, full: bool) -> None:
+        """As `CurveItem.set_data`."""
+        for item in self.items:
+            item.set_data(data, show_score, full)
+        self.forget()
+        self.make()
+
+    def apply_theme(self, theme: Theme) -> None:
+        for item in self.items:
+            item.apply_theme(theme)
+        self.forget()
+
+    def set_font(self, font: QFont) -> None:
+        """Write in this type."""
+        for item in self.items:
+            item.font = font
+        self.forget()
+
+    def paint_all(self, painter: QPainter, pixels: Pixels) -> None:
+        for item in self.items:
+            with guarded(painter):
+                item.draw(painter, pixels)
 
 
 def exit_label(data: CandidateCurves) -> str:

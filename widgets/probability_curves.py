@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QBoxLayout, QButtonGroup, QCheckBox, QHBoxLayout, 
 
 from core.analysis.summaries import CandidateCurves
 from widgets.candidate_legend import CandidateLegend, Entry
-from widgets.curve_items import STRIP, Curves, ExitLine, Ground, Scores, exit_label, shown_curves, strip_y
+from widgets.curve_items import STRIP, CurvesPicture, exit_label, shown_curves, strip_y
 from widgets.palette import Theme
 from widgets.plot_base import PlotView, keep_room
 from widgets.plot_items import Cursor, whole_ticks
@@ -56,8 +56,8 @@ class ProbabilityCurvesView(PlotView):
         self.curves: CandidateCurves | None = None
         self.band, self.frame = Cursor(filled=True), Cursor(filled=False)
         self.pointer = Cursor(filled=False, role="muted")
-        self._items = (Ground(), Scores(), ExitLine(), Curves())
-        for depth, item in enumerate((self.band, self.frame, self.pointer, *self._items)):
+        self.picture = CurvesPicture()
+        for depth, item in enumerate((self.band, self.frame, self.pointer, self.picture)):
             self.add(item, depth)
         self._wants_full = False
         self._axes: tuple[int, float, bool] | None = None
@@ -147,8 +147,7 @@ class ProbabilityCurvesView(PlotView):
             self._set_axes(curves)
             self._set_scale(curves)
             self.describe(summary(curves, self.full))
-        for item in self._items:
-            item.set_data(curves, self.show_score, self.full)
+        self.picture.set_data(curves, self.show_score, self.full)
         self.show_selection()
         self.refresh_hover()
 
@@ -160,8 +159,7 @@ class ProbabilityCurvesView(PlotView):
         super().apply_theme(theme)
         font = QFont(self.font())
         font.setPointSizeF(font.pointSizeF() * SMALL)
-        for item in self._items:
-            item.font = font
+        self.picture.set_font(font)
         for control in (self.score_box, self.local_button, self.full_button):
             control.setFont(font)
         self.legend.apply_theme(theme)

@@ -9,8 +9,8 @@ from PySide6.QtGui import QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from tests.widgets.plots import audited, candidates, painted, shown
-from widgets.curve_items import Curves
-from widgets.palette import LIGHT
+from widgets.curve_items import CurvesPicture
+from widgets.palette import DARK, LIGHT
 from widgets.plot_items import Pixels
 from widgets.probability_curves import ProbabilityCurvesView
 from widgets.selection import Selection
@@ -28,7 +28,7 @@ def view(qtbot: QtBot) -> ProbabilityCurvesView:
 @pytest.fixture
 def made(view: ProbabilityCurvesView, monkeypatch: pytest.MonkeyPatch) -> list[Pixels]:
     """What the curves of `view` were painted for from now on."""
-    curves, made = next(item for item in view._items if isinstance(item, Curves)), list[Pixels]()
+    curves, made = view.picture, list[Pixels]()
     paint = curves.paint_all
     monkeypatch.setattr(curves, "paint_all", lambda painter, pixels: made.append(pixels) or paint(painter, pixels))
     return made
@@ -59,7 +59,8 @@ def test_that_another_size_or_theme_has_them_made_anew(view: ProbabilityCurvesVi
 @pytest.mark.parametrize("ratio", [1.0, 1.5, 2.0])
 def test_that_a_copy_looks_like_what_would_be_painted(qtbot: QtBot, ratio: float) -> None:
     pixels = Pixels(17.3, 20.0, -150.0, 175.0, QRectF(31.0, 7.0, 520.0, 180.0), ratio)
-    curves = Curves()
+    curves = CurvesPicture()
+    curves.apply_theme(DARK)
     curves.set_data(audited(candidates()), True, False)
     pictures = []
     for paint in (curves.draw, curves.paint_all):
@@ -67,6 +68,7 @@ def test_that_a_copy_looks_like_what_would_be_painted(qtbot: QtBot, ratio: float
         image.setDevicePixelRatio(ratio)
         image.fill(Qt.GlobalColor.darkBlue)
         painter = QPainter(image)
+        painter.setClipRect(pixels.area.adjusted(1, 0, -1, -1))  # as the plot's view does
         paint(painter, pixels)
         painter.end()
         pictures.append(np.frombuffer(image.constBits(), np.uint8).astype(int))
