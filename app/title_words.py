@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 
-from core.analysis.summaries import is_wrong, visible
+from core.analysis.texts import visible
 from core.choices import Policy
 from core.trace.events import ExitReason
+from core.trace.overview import is_wrong
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord
 from widgets.probability_curves import PREFILL

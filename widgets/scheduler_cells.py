@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtGui import QPainter
 
-from core.analysis.summaries import CellState
+from core.trace.overview import CellState
 from widgets.palette import Theme
 from widgets.pixel_image import PixelImage, argb, rgb
 from widgets.plot_items import Pixels

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from core.analysis.summaries import CellState, SchedulerMap
+from core.analysis.summaries import SchedulerMap
 from core.trace.growing import Growing
+from core.trace.overview import CellState
 from widgets.palette import Theme
 from widgets.plot_items import whole_ticks
 from widgets.scheduler_cells import EVALUATED, EXITED, REFUSED, WATCHED, WRONG, Cells, offline_colour, online_colour

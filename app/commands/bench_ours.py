@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from app.commands.bench_contest import Arrivals, Label, Pass, Turn
 from app.commands.opening import Opened
 from app.commands.recording import Keep
-from core.analysis.summaries import is_wrong
 from core.choices import Policy
 from core.config import RunSettings
 from core.engine import Engine, RunRequest
 from core.stopwatch import Clock
 from core.trace.events import Event, ExitReason, TokenEmitted, TreeAccepted, Verified
+from core.trace.overview import is_wrong
 from core.trace.trace import Trace
 
 TREE_NAMES = {Policy.DENSE: "tree", Policy.SPECEE_T1: "specee-t1t3", Policy.SPECEE_T1T2: "specee-t1t2t3"}

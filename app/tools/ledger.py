@@ -13,7 +13,7 @@ from app.chore import Chore
 from app.failure import Failure
 from app.tools.tool import NO_RUN, Tool
 from core.analysis.ledger import LABELS, Entry, Ledger, extended, ledger, what_is_missing
-from core.analysis.summaries import visible
+from core.analysis.texts import visible
 from core.trace.frozen import frozen
 from core.trace.reading import ReadableTrace
 from widgets.ledger_view import LedgerView

@@ -14,7 +14,8 @@ from app.tools.finder import NOTHING
 from app.tools.marks_view import NOTHING_ASKED, MarksView
 from app.tools.tool import Tool
 from core.analysis.search import Query
-from core.analysis.summaries import Outcome, outcomes, visible
+from core.analysis.summaries import Outcome, outcomes
+from core.analysis.texts import visible
 from core.trace.marks import Mark
 from core.trace.reading import ReadableTrace
 from widgets.chip_words import outcome_words

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.analysis.summaries import is_wrong
 from core.analysis.texts import quoted
 from core.analysis.wording import bold, bold_token, compared, counted, joined, share
 from core.exits.stability import first_stable
+from core.trace.overview import is_wrong
 from core.trace.trace import TokenRecord
 
 

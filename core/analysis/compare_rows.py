@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.compare import Comparison, compare
-from core.analysis.summaries import CandidateCurves, Outcome, candidate_curves, outcomes, visible
+from core.analysis.summaries import CandidateCurves, Outcome, candidate_curves, outcomes
+from core.analysis.texts import visible
 from core.analysis.tree_curves import node_curves
 from core.config import RunSettings
 from core.trace.events import BoolArray, ExitReason

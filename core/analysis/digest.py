@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.shortlist import shortlist_checks
-from core.analysis.summaries import is_wrong
 from core.choices import Head
 from core.config import CANDIDATES, SchedulerSettings
 from core.trace.events import BoolArray, ExitReason, FloatArray, IntArray
+from core.trace.overview import is_wrong
 from core.trace.records import TokenRecord
 from core.trace.trace import Trace
 

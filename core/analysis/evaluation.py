@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.classification import predictor_quality
-from core.analysis.digest import Digest, Sample, digest
+from core.analysis.digest import Digest
 from core.analysis.hit_rates import hit_rate_curve, ring_sets
 
 Doubles = NDArray[np.float64]
@@ -25,16 +25,8 @@ Figures = dict[str, Figure]
 Digests = Sequence[Digest]
 
 
-def evaluate(samples: Iterable[Sample]) -> Figures:
-    """Every figure over all samples' tokens after the first, pooled; perplexities take in the first.
-
-    Samples are looked at one by one and let go.
-    """
-    return figures_of([digest(sample) for sample in samples])
-
-
 def figures_of(digests: Digests) -> Figures:
-    """Every figure of these prompts."""
+    """Every figure over all prompts' tokens after the first, pooled; perplexities take in the first."""
     return {name: figure(digests) for name, figure in FIGURES.items()}
 
 

@@ -14,11 +14,7 @@ from numpy.typing import NDArray
 
 from core.analysis.texts import visible as visible
 from core.trace.events import Audited, ExitReason, FloatArray, IntArray
-from core.trace.overview import REASONS, UNKNOWN, emitted_of
-from core.trace.overview import CellState as CellState
-from core.trace.overview import cell_states as cell_states
-from core.trace.overview import is_wrong as is_wrong
-from core.trace.overview import refusals as refusals
+from core.trace.overview import REASONS, UNKNOWN, cell_states, emitted_of, is_wrong, refusals
 from core.trace.reading import ReadableTrace
 from core.trace.records import TokenRecord
 

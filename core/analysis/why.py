@@ -13,12 +13,12 @@ import numpy as np
 
 from core.analysis import audit_words, check_words, rule_words, schedule_words
 from core.analysis.branch_words import given
-from core.analysis.summaries import refusals
 from core.analysis.why_tree import why_tree
 from core.analysis.wording import bold, bold_token, compared, counted, joined, share, took
 from core.choices import Lens, Policy
 from core.config import RunSettings
 from core.trace.events import ExitReason
+from core.trace.overview import refusals
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord
 

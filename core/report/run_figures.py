@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.kv_map import LABELS, KVMap, KVState
-from core.analysis.summaries import RUNNING_MEAN, CellState, ExitSeries, Outcome, SchedulerMap, TokenChips
+from core.analysis.summaries import RUNNING_MEAN, ExitSeries, Outcome, SchedulerMap, TokenChips
 from core.report.drawing import NORMAL, SMALL, Drawing, Frame, frame_in, whole_ticks
 from core.report.inks import Inks
+from core.trace.overview import CellState
 
 WIDTH, HEIGHT = 920, 280
 MOST_CELLS = 400

@@ -13,11 +13,11 @@ from core.analysis import costs, kv_map, ledger, summaries
 from core.analysis.calibration import Judgements, calibration, judgements
 from core.analysis.frontier import Frontier
 from core.analysis.ledger import Entry
-from core.analysis.summaries import CellState, Outcome
+from core.analysis.summaries import Outcome
 from core.analysis.texts import quoted
 from core.analysis.why import why_plain
 from core.report.table import Row, Table
-from core.trace.overview import REASONS, UNKNOWN
+from core.trace.overview import REASONS, UNKNOWN, CellState
 from core.trace.reading import ReadableTrace
 
 OUTCOMES = {

@@ -12,6 +12,7 @@ from core.analysis import summaries
 from core.analysis.compare import compare, figures_of, where_they_part
 from core.choices import Policy
 from core.trace.events import RunStarted
+from core.trace.overview import refusals
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, audited, emitted, started, trace_of, verified
 from tests.core.recordings import Recorder, audit_settings
@@ -105,7 +106,7 @@ def test_that_figures_are_those_of_the_summaries(recorder: Recorder) -> None:
     assert found.mean_exit_layer == summaries.mean_exit_layer(trace)
     assert found.agreement == summaries.agreement(trace)
     assert found.early == np.mean([r.emitted.exit_layer < trace.depth for r in trace.emitted[1:]])
-    assert found.refusals == np.mean([summaries.refusals(r) for r in trace.emitted[1:]])
+    assert found.refusals == np.mean([refusals(r) for r in trace.emitted[1:]])
     assert found.acceptance_length == 1
     assert figures_of(text("x")).early is None
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
 
 from core.analysis.classification import calibration_error, predictor_quality, roc_auc
-from core.analysis.digest import digest
-from core.analysis.evaluation import FIGURES, Sample, evaluate, figures_by_category
+from core.analysis.digest import Sample, digest
+from core.analysis.evaluation import FIGURES, Figures, figures_by_category, figures_of
 from core.choices import Policy
 from core.config import RunSettings, SamplingSettings, SchedulerSettings
 from core.engine import Engine
@@ -26,6 +27,10 @@ PROMPTS = [Prompt("the quick brown fox", "animals"), Prompt("sun sea sky", "natu
 @pytest.fixture(scope="module")
 def samples(eager: Engine) -> list[Sample]:
     return list(evaluate_prompts(eager, PROMPTS, SETTINGS))
+
+
+def evaluate(samples: Iterable[Sample]) -> Figures:
+    return figures_of([digest(sample) for sample in samples])
 
 
 def test_that_dense_decoding_agrees_with_itself_in_everything(tiny: LoadedModel) -> None:

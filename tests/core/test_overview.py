@@ -7,7 +7,7 @@ import pytest
 
 from core.analysis import summaries
 from core.trace.events import Event, KVUpdated
-from core.trace.overview import NO_CANDIDATE, REASONS, UNKNOWN, Overview, cell_states, final_rank
+from core.trace.overview import NO_CANDIDATE, REASONS, UNKNOWN, Overview, cell_states, final_rank, is_wrong, refusals
 from core.trace.trace import Trace
 from tests.core.handmade import DEPTH, audited, draft, emitted, layer_run, schedule, started, trace_of, verified
 from tests.fakes import fake_run_events
@@ -22,8 +22,8 @@ def same(overview: Overview, trace: Trace) -> None:
     assert overview.exit_layers.tolist() == [token.exit_layer for token in tokens]
     assert [REASONS[at] for at in overview.reasons] == [token.reason for token in tokens]
     assert overview.seconds.tolist() == [token.times.total for token in tokens]
-    assert overview.wrong.tolist() == [summaries.is_wrong(record) for record in records]
-    assert overview.refusals.tolist() == [summaries.refusals(record) for record in records]
+    assert overview.wrong.tolist() == [is_wrong(record) for record in records]
+    assert overview.refusals.tolist() == [refusals(record) for record in records]
     assert summaries.outcomes(trace).tolist() == [summaries.outcome(record) for record in records]
     np.testing.assert_array_equal(overview.states, [cell_states(record) for record in records])
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from core.analysis import summaries
-from core.analysis.summaries import CellState
 from core.report import run_figures
 from core.report.drawing import Drawing, whole_ticks
 from core.report.exit_colours import exit_colour
 from core.report.inks import DARK, LIGHT
 from core.report.views import VIEWS, Subject
+from core.trace.overview import CellState
 from core.trace.session_file import SessionFile
 from core.trace.trace import Trace
 from resources.paths import SAMPLE

@@ -12,10 +12,10 @@ import pytest
 
 from core.analysis import calibration, costs, kv_map, ledger, summaries
 from core.analysis.counterfactual import counterfactual
-from core.analysis.summaries import CellState
 from core.errors import UserError
 from core.report.table import Table
 from core.report.views import VIEWS, Subject
+from core.trace.overview import CellState
 from core.trace.session_file import SessionFile
 from core.trace.trace import Trace
 from resources.paths import SAMPLE

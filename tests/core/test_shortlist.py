@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from core.analysis.evaluation import Sample, evaluate
+from core.analysis.digest import Sample, digest
+from core.analysis.evaluation import figures_of
 from core.analysis.shortlist import shortlist_checks, shortlist_miss_rate
 from core.choices import Head, Record
 from core.engine import Engine
@@ -32,14 +33,14 @@ def test_that_a_miss_is_a_check_whose_token_is_not_the_audited_argmax(slim: Engi
     missed = [found != real for found, real in checks]
     assert {True, False} == set(missed)
     assert shortlist_miss_rate(trace) == pytest.approx(sum(missed) / len(missed))
-    assert evaluate([Sample("a", trace)])["shortlist_miss_rate"] == shortlist_miss_rate(trace)
+    assert figures_of([digest(Sample("a", trace))])["shortlist_miss_rate"] == shortlist_miss_rate(trace)
 
 
 def test_that_the_full_head_misses_nothing_and_is_not_asked(slim: Engine) -> None:
     trace = run(slim, **AUDIT)
     assert not any(missed for record in trace.emitted for missed in shortlist_checks(record))
     assert shortlist_miss_rate(trace) is None
-    assert evaluate([Sample("a", trace)])["shortlist_miss_rate"] is None
+    assert figures_of([digest(Sample("a", trace))])["shortlist_miss_rate"] is None
 
 
 def test_that_a_shortlist_by_the_whole_head_misses_nothing(eager: Engine) -> None:

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.analysis import summaries
-from core.analysis.summaries import RUNNING_MEAN, CellState, Outcome
+from core.analysis.summaries import RUNNING_MEAN, Outcome
 from core.analysis.texts import quoted, visible
 from core.trace.events import StageTimes
+from core.trace.overview import CellState, cell_states
 from core.trace.trace import Trace
 from tests.core.handmade import (
     CANDIDATES,
@@ -194,7 +195,7 @@ def test_that_an_audit_marks_a_wrong_exit_and_gives_curves_at_all_layers() -> No
         [audited(1, (12, " red"), (DEPTH, " blue"), scores={3: 0.2, 9: 0.7}), emitted(1, " red", 10)],
     )
     assert summaries.outcome(trace.records[1]) is Outcome.WRONG_EXIT
-    assert summaries.cell_states(trace.records[1])[9] & CellState.WRONG
+    assert cell_states(trace.records[1])[9] & CellState.WRONG
     assert summaries.agreement(trace) == 0
     curves = summaries.candidate_curves(trace, 1)
     assert curves is not None

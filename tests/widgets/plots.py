@@ -9,15 +9,8 @@ from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QImage, QRegion
 from pytestqt.qtbot import QtBot
 
-from core.analysis.summaries import (
-    AuditCurves,
-    CandidateCurves,
-    CellState,
-    ExitSeries,
-    Outcome,
-    SchedulerMap,
-    running_mean,
-)
+from core.analysis.summaries import AuditCurves, CandidateCurves, ExitSeries, Outcome, SchedulerMap, running_mean
+from core.trace.overview import CellState
 from widgets.plot_base import PlotView
 
 DEPTH = 30

@@ -9,7 +9,8 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from core.analysis.summaries import CellState, SchedulerMap
+from core.analysis.summaries import SchedulerMap
+from core.trace.overview import CellState
 from tests.widgets.plots import DEPTH, alike, many_exits, part, pixel, shown
 from widgets.exit_chart import ExitChart
 from widgets.palette import LIGHT

@@ -8,7 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
-from core.analysis.summaries import CellState, SchedulerMap
+from core.analysis.summaries import SchedulerMap
+from core.trace.overview import CellState
 from tests.widgets.plots import DEPTH, click, colour_at, painted, schedule, shown
 from widgets.palette import DARK, LIGHT, Theme
 from widgets.scheduler_cells import cell_kinds, offline_colour, online_colour, tints
