@@ -53,8 +53,10 @@ def _of_right(left: int, stable: int) -> str:
 
 def _of_wrong(record: TokenRecord, left: int, stable: int) -> str:
     assert record.audit is not None
-    final = bold_token(record.audit.token_bytes[-1])
-    return f"From layer {bold(stable)} on it stays {final}: this pass left {counted(stable - left, 'layer')} too early."
+    stays = f"From layer {bold(stable)} on it stays {bold_token(record.audit.token_bytes[-1])}"
+    if stable <= left:  # a shortlist may lack it, and a policy of the user's own may say what it likes
+        return f"{stays}, so the layer it left at says so too: what it left with is not that layer’s own token."
+    return f"{stays}: this pass left {counted(stable - left, 'layer')} too early."
 
 
 def _of_full_depth(depth: int, stable: int) -> str:

@@ -55,6 +55,11 @@ def a_pass(*stretches: tuple[int, str], left: int = 23, text: str = " blue") -> 
             "this pass left 4 layers too early.",
         ),
         (
+            a_pass((18, " a"), (DEPTH, " red")),
+            "wrong exit. From layer 19 on it stays ‘ red’, so the layer it left at says so too: what it left with is "
+            "not that layer’s own token.",
+        ),
+        (
             a_pass((24, " a"), (DEPTH, " blue"), left=DEPTH),
             "It stays from layer 25 on: leaving there would have saved 5 layers.",
         ),
