@@ -33,8 +33,22 @@ def icon(name: str, colour: str, disabled: str) -> QIcon:
 @cache
 def _sizes() -> tuple[int, ...]:
     """In the pixels of all screens that there are: a picture that Qt has to scale is blurred."""
-    ratios = {screen.devicePixelRatio() for screen in QGuiApplication.screens()} or {1.0}
-    return tuple(sorted({round(size * ratio) for size in SIZES for ratio in ratios}))
+    return tuple(sorted({round(size * ratio) for size in SIZES for ratio in ratios()}))
+
+
+def ratios() -> set[float]:
+    """How many pixels a logical one has, on each screen that there is."""
+    return {screen.devicePixelRatio() for screen in QGuiApplication.screens()} or {1.0}
+
+
+def follow_screens() -> bool:
+    """Paint icons for the screens that there are now, from the next one on; False where they suit them already."""
+    before = _sizes()
+    _sizes.cache_clear()
+    if set(_sizes()) <= set(before):
+        return False
+    icon.cache_clear()
+    return True
 
 
 @cache

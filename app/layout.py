@@ -29,6 +29,8 @@ class DockHost(QMainWindow):
 
     maximised_changed = Signal(bool)
     """Whether one panel has all the room now."""
+    child_polished = Signal(object)
+    """A widget that lies in it will be seen for the first time: a row of tabs."""
 
     def __init__(self, docks: Mapping[str, QDockWidget]) -> None:
         super().__init__()
@@ -162,6 +164,8 @@ class DockHost(QMainWindow):
             bar.setUsesScrollButtons(True)
             bar.setAccessibleName("Panels behind each other")
             self._tidy.start()
+        if isinstance(bar, QWidget):
+            self.child_polished.emit(bar)
 
     @Slot()
     def _settled(self) -> None:

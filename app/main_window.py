@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, Qt, Signal, Slot
+from PySide6.QtCore import QChildEvent, QEvent, QMimeData, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QMainWindow, QMenu, QScrollArea
+from PySide6.QtWidgets import QMainWindow, QMenu, QScrollArea, QWidget
 
 from app import layout
 from app.action_table import BREAKPOINTS, COMPARE, EDIT, EXPORT, FILE, FIND, MARKS, MODEL, RUN, SELECT, TRAVEL, WHAT_IF
@@ -53,6 +53,8 @@ class MainWindow(QMainWindow):
     """The `Look` that the user chose."""
     theme_changed = Signal(object)
     """The `Theme` that the window has taken over."""
+    child_polished = Signal(object)
+    """A widget that lies in it will be seen for the first time: a dialog, a menu."""
 
     def __init__(self, preferences: Preferences) -> None:
         super().__init__()
@@ -88,12 +90,14 @@ class MainWindow(QMainWindow):
     def apply_theme(self, theme: Theme) -> None:
         """Repaint what the application's stylesheet does not reach."""
         self.theme = theme
-        self.commands.apply_theme(theme)
-        self.tools.apply_theme(theme)
-        for panel in self.panels.values():
-            panel.apply_theme(theme)
+        self.paint_signs()
         self.fit_form()
         self.theme_changed.emit(theme)
+
+    def paint_signs(self) -> None:
+        """Paint the icons of actions, bars and panels, in the colours of the theme and in the pixels of the screens."""
+        for one in (self.commands, self.tools, *self.panels.values()):
+            one.apply_theme(self.theme)
 
     def recall(self) -> None:
         """Be as the window was left: its place, its panels, and what was entered. Sizes need the theme's fonts."""
@@ -149,6 +153,12 @@ class MainWindow(QMainWindow):
         self.hide()
         self.closed.emit()
         event.accept()
+
+    def childEvent(self, event: QChildEvent) -> None:
+        """Unlike an event filter this is only called for its own kind, and takes no time from painting."""
+        super().childEvent(event)
+        if event.type() is QEvent.Type.ChildPolished and isinstance(child := event.child(), QWidget):
+            self.child_polished.emit(child)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take a session; anything else goes on to whoever wants it."""

@@ -205,6 +205,7 @@ class Panel(QDockWidget):
 
     @Slot()
     def _toggle_floating(self) -> None:
+        self.raise_()  # behind others it has no place, and would open beyond the screen
         size, place = self.size(), self.mapToGlobal(QPoint(24, 24))
         self.setFloating(not self.isFloating())
         if self.isFloating():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtWidgets import QApplication
 
+from app import icons
 from app.look import Look
 from app.main_window import MainWindow
 from app.settings import ThemeMode
@@ -27,22 +28,25 @@ class Theming(QObject):
         super().__init__(application)
         self._application = application
         self._window: MainWindow | None = None
-        self._wardrobe: Wardrobe | None = None
+        self.wardrobe: Wardrobe | None = None
+        """Of the window that is attached."""
         self._mode = mode
         self._look: Look | None = None
         self.theme: Theme | None = None
         hints = application.styleHints()
         hints.setColorScheme(_SCHEMES[mode])  # so that title bars and native dialogs follow too
         hints.colorSchemeChanged.connect(self._refresh)
+        application.screenAdded.connect(self.follow_screens)
         self._refresh()
 
     def attach(self, window: MainWindow) -> None:
         """Dress this window from now on, and follow its Theme menu and its settings."""
         window.theme_mode_changed.connect(self.choose)
         window.look_changed.connect(self.take_look)
+        window.shown.connect(self._follow_window)
         window.destroyed.connect(self._detach)
         self.take_look(window.preferences.desk.look)
-        self._window, self._wardrobe = window, Wardrobe(window)
+        self._window, self.wardrobe = window, Wardrobe(window)
         self._dress()
 
     @Slot(object)
@@ -74,13 +78,24 @@ class Theming(QObject):
     def _dress(self) -> None:
         if self.theme is None:
             return
-        if self._wardrobe is not None:
-            self._wardrobe.hold()
+        if self.wardrobe is not None:
+            self.wardrobe.hold()
         looks.apply(self._application, self.theme)
-        if self._window is not None and self._wardrobe is not None:
-            self._wardrobe.dress(looks.stylesheet(self.theme, self._application.font().pointSizeF()))
+        if self._window is not None and self.wardrobe is not None:
+            self.wardrobe.dress(looks.stylesheet(self.theme, self._application.font().pointSizeF()))
             self._window.apply_theme(self.theme)
 
     @Slot()
+    def _follow_window(self) -> None:
+        if self._window is not None and (handle := self._window.windowHandle()) is not None:
+            handle.screenChanged.connect(self.follow_screens)
+
+    @Slot()
+    def follow_screens(self) -> None:
+        """Paint icons anew where a screen has come whose pixels are of another size."""
+        if icons.follow_screens() and self._window is not None:
+            self._window.paint_signs()
+
+    @Slot()
     def _detach(self) -> None:
-        self._window = self._wardrobe = None
+        self._window = self.wardrobe = None

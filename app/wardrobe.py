@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QChildEvent, QElapsedTimer, QEvent, QObject
+from PySide6.QtCore import QElapsedTimer, QObject, Slot
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
@@ -18,9 +18,9 @@ from widgets.throttle import Throttle
 
 SEPARATORS = """
 QMainWindow::separator { background: transparent; width: 8px; height: 8px; }
-QMainWindow::separator:hover { background: palette(highlight); }
+QMainWindow::separator:hover { background: rgba(110, 190, 255, 30%); }
 """
-"""Of the holder of the panels. It must never change: whatever it wears, all panels are styled anew with it."""
+"""Of the holder of the panels. It must never change, or all panels are styled anew: its colour suits every theme."""
 TURN_MS = 12
 """After so much time in a frame the next part has to wait for the next frame."""
 
@@ -36,13 +36,13 @@ class Wardrobe(QObject):
         self._window, self._host = window, window.host
         self._sheet = ""
         self._waiting: list[QWidget] = []
-        self._in_sight: set[QWidget] = set()
+        self._in_sight: set[QWidget] = {one for one in window.panels.values() if not one.visibleRegion().isEmpty()}
         self._stale: set[QWidget] = set()
         """Panels that wear an older sheet, and are out of sight."""
         self._throttle = Throttle(self)
         self._host.setStyleSheet(SEPARATORS)
         for holder in (self._window, self._host):
-            holder.installEventFilter(self)
+            holder.child_polished.connect(self._take)
         for panel in window.panels.values():
             panel.visibilityChanged.connect(partial(self._see, panel))
 
@@ -71,13 +71,11 @@ class Wardrobe(QObject):
         while not self._throttle.idle:
             self._throttle.flush()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+    @Slot(object)
+    def _take(self, part: QWidget) -> None:
         """A dialog, a menu or a row of tabs that is new is dressed before it is seen first."""
-        if event.type() is QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
-            child = event.child()
-            if isinstance(child, QWidget) and child in self._parts():
-                self._put_on(child)
-        return False
+        if part in self._parts():
+            self._put_on(part)
 
     def _parts(self) -> list[QWidget]:
         """What wears the sheet, with all that it holds; what was never polished is dressed as it is."""
@@ -88,10 +86,12 @@ class Wardrobe(QObject):
     def _step(self) -> None:
         timer = QElapsedTimer()
         timer.start()
-        while self._waiting and timer.elapsed() < TURN_MS:
+        while self._waiting:
             part = self._waiting.pop()
             if isValid(part):  # a dialog may have been closed since
                 self._put_on(part)
+            if timer.elapsed() >= TURN_MS:
+                break
         self._throttle.request("parts", self._step if self._waiting else self._let_go)
 
     def _let_go(self) -> None:

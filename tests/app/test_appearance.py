@@ -43,12 +43,19 @@ def dressed(theming: Theming, qtbot: QtBot) -> Iterator[WindowStage]:
     stage.window.close()
 
 
-def test_that_type_grows_and_shrinks_by_steps_and_is_the_desktops_again(dressed: WindowStage) -> None:
+def finish(theming: Theming) -> None:
+    assert theming.wardrobe is not None
+    theming.wardrobe.flush()
+
+
+def test_that_type_grows_and_shrinks_by_steps_and_is_the_desktops_again(dressed: WindowStage, theming: Theming) -> None:
     usual = QApplication.font().pointSizeF()
     dressed.trigger("zoom_in")
+    finish(theming)
     assert QApplication.font().pointSizeF() == pytest.approx(1.1 * usual)
     assert dressed.window.prompt.text.font().pointSizeF() == pytest.approx(1.1 * usual)
     dressed.trigger("projector")
+    finish(theming)
     assert QApplication.font().pointSizeF() == pytest.approx(1.1 * PROJECTOR * usual)
     for rows in dressed.window.form.findChildren(Rows):
         assert rows.columnMinimumWidth(0) == QFontMetrics(QApplication.font()).horizontalAdvance(WIDEST_LABEL)

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from app import layout
 from app.layouts import FIRST, NAMED
 from app.main_window import MainWindow
-from app.places import PLACES, TOOLS
+from app.places import LEDGER, PLACES, TOOLS, WHY
 from tests.app.window_stage import WindowStage
 
 
@@ -159,3 +159,14 @@ def test_that_a_panel_that_is_asked_for_comes_forward_and_only_one_in_sight_is_h
         qtbot.waitUntil(lambda sight=sight: ("tree" in in_front(window)) is sight)
     window.commands["panel_log"].trigger()
     qtbot.waitUntil(lambda: "log" in in_front(window))
+
+
+def test_that_a_panel_behind_others_floats_on_the_screen(window: MainWindow, qtbot: QtBot) -> None:
+    front, behind = window.panels[WHY.key], window.panels[LEDGER.key]
+    front.raise_()
+    qtbot.waitUntil(lambda: WHY.key in in_front(window))
+    assert LEDGER.key not in in_front(window)
+    behind.header.float_button.click()
+    assert behind.isFloating()
+    assert window.geometry().contains(behind.geometry().topLeft()), "else beyond the screen"
+    qtbot.waitUntil(lambda: LEDGER.key in in_front(window))

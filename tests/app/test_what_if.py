@@ -256,9 +256,10 @@ def test_that_a_run_of_trees_is_decided_pass_by_pass_and_its_frontier_says_why_t
 
 
 def test_that_all_pages_can_be_chosen_in_a_small_window(stage: Stage, qapp: QApplication) -> None:
-    looks.apply(qapp, DARK)  # which has tabs of this panel be narrow
     stage.window.resize(1280, 720)
     loaded(stage).bring(WHAT_IF)
+    sheet = looks.stylesheet(DARK, qapp.font().pointSizeF())
+    stage.window.panels[WHAT_IF.key].setStyleSheet(sheet)  # which has tabs of this panel be narrow
     stage.run(audit_settings())
     stage.answered()
     stage.ask(0.05)

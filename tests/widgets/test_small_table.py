@@ -21,14 +21,12 @@ from widgets.theme import SMALL
 def scaled(qapp: QApplication) -> Iterator[QApplication]:
     yield qapp
     looks.scale(qapp, 1.0)
-    looks.apply(qapp, DARK)
 
 
 @pytest.mark.parametrize("hidden", [False, True])
 def test_that_type_that_was_made_larger_and_smaller_again_is_what_it_was(
     scaled: QApplication, qtbot: QtBot, hidden: bool
 ) -> None:
-    looks.apply(scaled, DARK)
     pages = QStackedWidget()
     qtbot.addWidget(pages)
     table, other = SmallTable("Table", QStandardItemModel(3, 2)), QWidget()
@@ -38,7 +36,7 @@ def test_that_type_that_was_made_larger_and_smaller_again_is_what_it_was(
     for factor in (1.5, 1.0):
         pages.setCurrentWidget(other if hidden else table)
         looks.scale(scaled, factor)
-        looks.apply(scaled, DARK)
+        pages.setStyleSheet(looks.stylesheet(DARK, scaled.font().pointSizeF()))  # a part of the window is told by that
         pages.setCurrentWidget(table)
         assert table.font().pointSizeF() == pytest.approx(scaled.font().pointSizeF() * SMALL, abs=0.1)
 

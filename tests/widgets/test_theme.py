@@ -18,7 +18,6 @@ BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.n
 @pytest.fixture
 def styled(qapp: QApplication) -> Iterator[QApplication]:
     yield qapp
-    qapp.setStyleSheet("")
     qapp.setPalette(QPalette())
 
 
@@ -63,10 +62,12 @@ def test_that_text_can_be_read_on_every_surface(theme: Theme) -> None:
 
 
 @BOTH
-def test_that_the_palette_and_the_stylesheet_change_together(styled: QApplication, theme: Theme) -> None:
+def test_that_the_application_takes_over_the_colours_and_styles_no_widget_anew(
+    styled: QApplication, theme: Theme
+) -> None:
     themes.apply(styled, theme)
     assert styled.palette().color(QPalette.ColorRole.Window).name() == theme.window
-    assert theme.surface in styled.styleSheet()
+    assert styled.styleSheet() == "", "every widget would be styled once for each that it lies in"
 
 
 def test_that_mixing_starts_at_the_first_colour_and_ends_at_the_second() -> None:
