@@ -36,7 +36,7 @@ COLUMNS = (
 LAYER, AGREES, TOKEN, STATE, SCORE, MARGIN, PROBABILITY, RANK = range(len(COLUMNS))
 SPARED = (PROBABILITY, MARGIN, RANK)
 """Columns that a narrow panel leaves out, first to last; a row's tooltip tells them."""
-_NUMBERS = frozenset({LAYER, PROBABILITY, MARGIN, RANK, SCORE})
+NUMBERS = frozenset({LAYER, PROBABILITY, MARGIN, RANK, SCORE})
 
 STATE_MARKS = {
     LayerState.NOT_RUN: "…",
@@ -163,7 +163,7 @@ class LayerTableModel(QAbstractTableModel):
                 return cells(self.column, layer)[at]
             case Qt.ItemDataRole.ToolTipRole | Qt.ItemDataRole.AccessibleDescriptionRole:
                 return row_words(self.column, layer)
-            case Qt.ItemDataRole.TextAlignmentRole if at in _NUMBERS:
+            case Qt.ItemDataRole.TextAlignmentRole if at in NUMBERS:
                 return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             case Qt.ItemDataRole.ForegroundRole:
                 return QColor(self._colour(self.column, layer, at))
@@ -182,7 +182,7 @@ class LayerTableModel(QAbstractTableModel):
                 return tip
             case Qt.ItemDataRole.AccessibleTextRole:
                 return name or "Agrees with full depth"
-            case Qt.ItemDataRole.TextAlignmentRole if section in _NUMBERS:
+            case Qt.ItemDataRole.TextAlignmentRole if section in NUMBERS:
                 return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
 

@@ -14,7 +14,18 @@ from PySide6.QtWidgets import (
 )
 
 from core.analysis.layer_rows import LayerColumn
-from widgets.layer_table import AGREE_MARKS, AGREES, COLUMNS, SETTLED, SPARED, STATE, TOKEN, Index, LayerTableModel
+from widgets.layer_table import (
+    AGREE_MARKS,
+    AGREES,
+    COLUMNS,
+    NUMBERS,
+    SETTLED,
+    SPARED,
+    STATE,
+    TOKEN,
+    Index,
+    LayerTableModel,
+)
 from widgets.painting import guarded
 from widgets.palette import DARK, Theme
 from widgets.selection import Selection
@@ -42,7 +53,7 @@ class ExitLine(QStyledItemDelegate):
 class LayerTable(SmallTable):
     """Shows the model; the row with the cursor is the selected layer."""
 
-    bold = frozenset({STATE})
+    bold = NUMBERS | {STATE}
     layer_wanted = Signal(int)
     """The user chose this 0-based layer."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QFontMetrics
 from pytestqt.qtbot import QtBot
 
 from app.places import LAYERS
@@ -15,9 +16,10 @@ from core.trace.trace import Trace
 from tests.app.window_stage import WindowStage
 from tests.core.handmade import DEPTH, audited, draft, emitted, layers_up_to, schedule, started, trace_of, verified
 from tests.fakes import fake_run_events
-from widgets.layer_table import AGREES, COLUMNS, MARGIN, PROBABILITY, RANK, SCORE, STATE, TOKEN
+from widgets.layer_table import AGREES, COLUMNS, LAYER, MARGIN, PROBABILITY, RANK, SCORE, STATE, TOKEN
 from widgets.palette import LIGHT
 from widgets.selection import Selection
+from widgets.small_table import PADDING
 
 
 @pytest.fixture
@@ -89,7 +91,7 @@ def test_that_a_very_long_token_is_cut_in_its_cell_and_told_by_the_tooltip(stage
 
 def test_that_a_narrow_table_leaves_out_whole_columns_and_cuts_none(stage: WindowStage, audit: Trace) -> None:
     table = shown(stage, audit, 1).view.table
-    for width, left_out in ((900, set()), (447, {PROBABILITY, MARGIN})):
+    for width, left_out in ((900, set()), (470, {PROBABILITY, MARGIN})):
         table.resize(width, 300)
         assert {at for at in range(len(COLUMNS)) if table.isColumnHidden(at)} == left_out
         assert table.horizontalHeader().length() <= table.viewport().width()
@@ -136,3 +138,12 @@ def test_that_a_sentence_says_why_there_is_no_column(stage: WindowStage, token: 
     stage.work.rack.flush()
     assert tool.panel.is_empty
     assert sentence in tool.panel.empty.accessibleName()
+
+
+def test_that_numbers_of_a_bold_row_find_room(stage: WindowStage) -> None:
+    tool = shown(stage, Trace.of(fake_run_events(3, 30, audit=True)), 1)
+    table = tool.view.table
+    font = QFont(table.rows.font)
+    font.setBold(True)
+    for at in (LAYER, SCORE, MARGIN, PROBABILITY, RANK):
+        assert table.columnWidth(at) >= QFontMetrics(font).horizontalAdvance(COLUMNS[at][2]) + PADDING, COLUMNS[at][0]
