@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.tidy import collect_young
 from core.trace.reading import ReadableTrace
 
 SETTLE_MS = 4
@@ -54,3 +55,4 @@ class ReadAhead(QObject):
             trace.records[self._next]
             if self._stepped:
                 self.expected.emit(self._next)
+        collect_young()  # else Python does it in the middle of some step

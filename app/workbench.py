@@ -23,6 +23,7 @@ from app.session import Session
 from app.session_files import SessionFiles
 from app.session_menus import SessionMenus
 from app.state_words import detail, empty_sentences
+from app.tidy import Tidy
 from app.tools.debugging import Debugging
 from app.tools.guessing import Guessing
 from app.tools.log_book import LogBook
@@ -58,6 +59,7 @@ class Workbench(QObject):
         self.guessing = Guessing(self)
         self.rack = ToolRack(self, self.views.throttle)
         self.tour = Tour(self)
+        self.tidy = Tidy(self._is_quiet, self)
         self._scrubbing = False
 
     def build(self) -> Iterator[None]:
@@ -76,6 +78,7 @@ class Workbench(QObject):
     @Slot()
     def close(self) -> None:
         """End the session, and wait for the engine's thread and for what is being saved."""
+        self.tidy.close()
         self.exporting.close()
         self.rack.close()
         self.debugging.close()
@@ -84,6 +87,9 @@ class Workbench(QObject):
         self.recovery.close()
         self.files.close()
         self.log.close()
+
+    def _is_quiet(self) -> bool:
+        return self.session.state is not RunState.RUNNING and not self.session.is_loading and self.views.is_idle
 
     def _connect(self) -> None:
         session, window = self.session, self.window
