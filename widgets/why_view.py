@@ -94,9 +94,10 @@ class WhyView(QWidget):
         return QSize(160, self.fontMetrics().lineSpacing() * 2)
 
     def _show(self) -> None:
-        self._text.clear()
         if self._html:
             self._write()
+        else:
+            self._text.clear()
         self._text.setAccessibleDescription(self.text())
         self.copy_action.setEnabled(bool(self._html))
         self._rest()
@@ -107,6 +108,8 @@ class WhyView(QWidget):
         spacing.setLineHeight(_LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         cursor = QTextCursor(self._text.document())
         cursor.beginEditBlock()
+        cursor.select(QTextCursor.SelectionType.Document)
+        cursor.removeSelectedText()  # a document that is cleared makes its frames anew
         cursor.setBlockFormat(spacing)
         for at, piece in enumerate(_BOLD.split(self._html)):
             if piece:
