@@ -12,7 +12,6 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import torch
@@ -137,7 +136,7 @@ def _side_by_side(packed: list[dict[str, Tensor]]) -> list[dict[str, Tensor]]:
     return [{name: stretch.take(tensor) for name, tensor in group.items()} for group in packed]
 
 
-def _packed(weights: Any, name: str, mlp: int) -> Tensor:
+def _packed(weights: Tensor, name: str, mlp: int) -> Tensor:
     rows = weights[gate_up_order(mlp)] if name == "gate_up" else weights
     grid = four_bit_grid(rows) if mlp % 32 == 0 else None
     if grid is None:
