@@ -10,7 +10,7 @@ bin=$venv/bin
 stamp=$venv/.installed
 qt_libraries="libgl1 libegl1 libglib2.0-0 libdbus-1-3 libfontconfig1 libxkbcommon0"
 screen_libraries="libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0"
-fonts="fonts-noto-cjk fonts-noto-color-emoji"
+fonts="fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji"
 
 usage() {
     cat <<'TEXT'
@@ -74,7 +74,7 @@ install_packages() {
         fail "These Debian packages are missing and could not be installed:$needed. Install them as root" \
             "(apt-get install$needed), then run this again."
     fi
-    say "Going on without the fonts$wanted: Chinese, Japanese, Korean and emoji will show as boxes."
+    say "Going on without the fonts$wanted: what they write will show as boxes."
 }
 
 # --- Python ------------------------------------------------------------------------------------------------------

@@ -10,7 +10,19 @@ from core.trace.events import Audited, DraftProposed, Event, TokenEmitted, Verif
 LONG = ("Donaudampfschifffahrtsgesellschaft" * 6)[:200]
 TEXTS: dict[str, tuple[str, ...]] = {
     "long": (LONG, " the", LONG[:90], "\n\n\n\t", " " * 24, " x"),
-    "scripts": (" 하늘은", "天空为什么是蓝色", " السماء", " é̂", "👩‍👩‍👧", "\ufffd", " नमस्ते", "\u200b", " שלום", "∑∫"),
+    "scripts": (
+        " 하늘은",
+        "天空为什么是蓝色",
+        " السماء",
+        " é̂",
+        "👩‍👩‍👧",
+        "\ufffd",
+        " नमस्ते",
+        "\u200b",
+        " שלום",
+        "∑∫",
+        " ภาษาไทย",
+    ),
 }
 """Words that are hard to show, by state."""
 
