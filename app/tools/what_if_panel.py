@@ -152,7 +152,7 @@ class WhatIfPanel(QWidget):
             (self.frontier, "Frontier"),
             (self.points, "Table"),
         ):
-            page.setMinimumSize(160, 72)  # less than plots ask for: the settings stand beside, and figures above
+            page.setMinimumSize(160, 60)  # less than plots ask for: the settings stand beside, and figures above
             self.pages.addTab(page, title)
         self.pages.currentChanged.connect(self._show_words)
         self.pages.currentChanged.connect(self.page_shown)
