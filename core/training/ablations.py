@@ -17,11 +17,10 @@ from core.choices import Lens
 from core.config import CANDIDATES
 from core.progress import Progress
 from core.trace.events import FloatArray
-from core.training.features import HeldOutViews, LayerViews, held_out_views, training_views
+from core.training.features import HeldOutViews, LayerViews
 from core.training.options import Stage
 from core.training.predictor_stage import EXIT, Ground, calibrate, labels_of, layer_table
 from core.training.predictors import HIDDEN, Coaching, Shape, fit_bank
-from core.training.prompts import Use
 from core.training.workspace import Timer
 
 TABLE = "ablations.md"
@@ -60,11 +59,7 @@ def ablate(ground: Ground, lens: Lens = Lens.IDENTITY) -> Path:
         Cancelled: `ground.cancel` was set; finished trials stay.
         UserError: the predictors' stage has not looked at the tokens yet.
     """
-    looks = ground.looks(lens)
-    train = training_views(ground.head, ground.answers, looks, ground.report)
-    tune, test = (
-        held_out_views(ground.head, ground.answers, looks, use, ground.report) for use in (Use.TUNE, Use.TEST)
-    )
+    train, tune, test = ground.views(ground.looks(lens))
     saved = ground.work.load_json(Stage.ABLATIONS, "rows.json") or {}
     offered = trials()
     seconds = ground.options.seconds(Stage.ABLATIONS) / len(offered)

@@ -67,6 +67,12 @@ class Ground:
         """What each layer says through this lens."""
         return Looks(self.head.decoder, self.answers, self.work, self.lens if lens is Lens.TUNED else None)
 
+    def views(self, looks: Looks) -> tuple[LayerViews, HeldOutViews, HeldOutViews]:
+        """The tokens to train on, to tune on and to be tested on, as `looks` has looked at them."""
+        train = training_views(self.head, self.answers, looks, self.report)
+        tune, test = (held_out_views(self.head, self.answers, looks, use, self.report) for use in (Use.TUNE, Use.TEST))
+        return train, tune, test
+
     @property
     def lenses(self) -> tuple[Lens, ...]:
         return (Lens.IDENTITY, Lens.TUNED) if self.lens is not None else (Lens.IDENTITY,)
@@ -107,10 +113,7 @@ def _train(ground: Ground, lens: Lens) -> dict[str, Any]:
     """Look, train and judge; the facts of one bank."""
     looks, seconds = ground.looks(lens), ground.options.seconds(Stage.PREDICTORS)
     looks.work_out(LOOKS_SHARE * seconds, ground.report, ground.cancel)
-    train = training_views(ground.head, ground.answers, looks, ground.report)
-    tune, test = (
-        held_out_views(ground.head, ground.answers, looks, use, ground.report) for use in (Use.TUNE, Use.TEST)
-    )
+    train, tune, test = ground.views(looks)
     if not (len(train) and len(tune) and len(test)):
         raise UserError("Too few answers have been written to train predictors on; give more minutes or prompts.")
     trial = _Trial(ground, train, tune, test)
