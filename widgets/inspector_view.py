@@ -62,6 +62,11 @@ class InspectorView(QWidget):
         self.table.rows.set_inspection(found)
         self.table.setVisible(found is not None)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether a sentence stands in place of a judgement."""
+        return self._found is None
+
     def _show_words(self) -> None:
         """All of them where they and some of the table find room, else fewer with the rest in the tooltip."""
         found = self._found

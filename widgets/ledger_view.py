@@ -87,6 +87,18 @@ class LedgerView(QWidget):
         self.words.setText(joined(blame(found), _refused(found)))
         self._show_tokens()
 
+    def forget(self) -> None:
+        """Show no numbers, as they are another run's; the classes stay where they are."""
+        self.ledger = self.entry = None
+        self.classes.set_rows(len(MARKS), lambda at: _empty_row(list(LABELS)[at]))
+        self.classes.mark(None)
+        self.words.setText("")
+        self._show_tokens()
+
+    def show_wait(self, words: str) -> None:
+        """Say that the numbers are yet to come."""
+        self.words.setText(words)
+
     def set_selection(self, selection: Selection) -> None:
         """Mark the selected token's row, if it has one; emits nothing."""
         self._selection = selection
@@ -188,6 +200,11 @@ def _class_row(found: Ledger, row: LedgerRow) -> Row:
         f"{refused or '–'}",
     )
     return Row(cells, ink=ink, tip=f"{row.label}: {MEANINGS[row.entry]}", faint=not row.count)
+
+
+def _empty_row(entry: Entry) -> Row:
+    mark, ink = MARKS[entry]
+    return Row((f"{mark}  {LABELS[entry]}", *("" for _ in CLASS_COLUMNS[1:])), ink=ink, tip=MEANINGS[entry], faint=True)
 
 
 def _refused(found: Ledger) -> str:

@@ -33,13 +33,14 @@ class CostsTool(Tool):
     def build(self) -> QWidget:
         self.view = CostView()
         self.found: Costs | None = None
-        self._told = ADDING
+        self._told = ""
         """What is said of the run while its costs are not known."""
         self._swept: tuple[ReadableTrace, int, bool] | None = None
         """Which trace was swept last, how many of its tokens, and whether it had ended."""
         self._newest = Newest(self)
         self._newest.done.connect(self._take)
         self._newest.progressed.connect(self._tell_progress)
+        self._newest.slow.connect(self._tell_of_wait)
         self.view.link_chosen.connect(self._follow)
         return self.view
 
@@ -51,9 +52,10 @@ class CostsTool(Tool):
             self.panel.set_subtitle("")
             return NO_RUN if trace is None else NO_TOKENS
         if not trace.overview.seconds.any():
+            self.panel.set_subtitle("")  # of the run before
             return UNTIMED
-        if first is not None:
-            self._sweep(trace, first)
+        if first is not None or self._swept is None or self._swept[0] is not trace:
+            self._sweep(trace, first or 0)
         self._show(trace)
         return None
 
@@ -76,7 +78,7 @@ class CostsTool(Tool):
             if ended == had_ended and (count == before if ended else count - before < EVERY and first >= before):
                 return
         else:
-            self.found, self._told = None, ADDING
+            self.found, self._told = None, ""
         self._swept = (trace, count, ended)
         self._newest.ask(trace, partial(_measure, frozen(trace)))
 
@@ -91,11 +93,18 @@ class CostsTool(Tool):
             self.found = outcome
             self._show(trace)
 
+    @Slot()
+    def _tell_of_wait(self) -> None:
+        if self.trace is not None and self.found is None:
+            self._told = self._told or ADDING
+            self._show(self.trace)
+
     @Slot(int)
     def _tell_progress(self, token: int) -> None:
         if self.is_reading and self.trace is not None and self.found is None:
             self._told = under_way("The run is being added up", token + 1, self.trace.emitted_count)
-            self._show(self.trace)
+            if self._newest.is_slow:
+                self._show(self.trace)
 
     @Slot(str)
     def _follow(self, link: str) -> None:

@@ -46,7 +46,9 @@ class InspectorTool(Tool):
         self._bank_known = False
         self._inspecting, self._gathering, self._summing = Newest(self), Newest(self), Newest(self)
         self._inspecting.done.connect(self._take_inspection)
+        self._inspecting.slow.connect(self._tell_of_wait)
         self._gathering.done.connect(self._take_judgements)
+        self._gathering.slow.connect(self._tell_of_gathering)
         self._gathering.progressed.connect(self._tell_progress)
         self._summing.done.connect(self._take_quality)
         self.view.quality.asked.connect(self._sum_up)
@@ -86,7 +88,8 @@ class InspectorTool(Tool):
             one.cancel()
         self._of, self._gathered = trace, (0, False)
         self.bank, self._bank_known, self.judged, self.layer = None, False, None, None
-        self.view.quality.show_quality(None)  # a bin holds tokens of the run before
+        self.view.quality.show_quality(None, "")  # a bin holds tokens of the run before
+        self.view.show_inspection(None)
 
     # ---- one judgement --------------------------------------------------------------------------------------------
 
@@ -116,6 +119,11 @@ class InspectorTool(Tool):
             return
         work = partial(_inspected, frozen(trace), self.bank, weights, token, layer)
         self._inspecting.ask((trace, token, layer), work)
+
+    @Slot()
+    def _tell_of_wait(self) -> None:
+        if self.view.is_empty:
+            self._explain(None, INSPECTING)
 
     @Slot(object, object)
     def _take_inspection(self, key: tuple[ReadableTrace, int, int], outcome: _Inspected | Failure) -> None:
@@ -152,9 +160,14 @@ class InspectorTool(Tool):
         self.judged = outcome
         self._sum_up()
 
+    @Slot()
+    def _tell_of_gathering(self) -> None:
+        if self.judged is None:
+            self.view.quality.show_quality(None)
+
     @Slot(int)
     def _tell_progress(self, token: int) -> None:
-        if self.judged is None and self._of is not None and self._gathering.is_busy:
+        if self.judged is None and self._of is not None and self._gathering.is_slow:
             words = under_way("The audited tokens are being gathered", token + 1, self._of.emitted_count)
             self.view.quality.show_quality(None, words)
 
@@ -199,6 +212,7 @@ class InspectorTool(Tool):
         self.selected.emit(Selection(token, self.layer))
 
 
+INSPECTING = "The judgement is being taken apart…"
 NO_PREDICTORS = (
     "This recording holds no predictors, so a judgement cannot be taken apart. Runs of the program’s own keep them; an "
     "imported one may not."

@@ -35,6 +35,7 @@ class KVMapTool(Tool):
         self.view.as_of_changed.connect(self._show)
         self._newest = Newest(self)
         self._newest.done.connect(self._take)
+        self._newest.slow.connect(self._name)
         self._asked: list[int] = []
         self._failed = False
         self.panel.add_action(self.view.as_of_action)
@@ -85,12 +86,13 @@ class KVMapTool(Tool):
         self.view.set_selection(self.selection)
         self._name()
 
+    @Slot()
     def _name(self) -> None:
-        assert self.reading is not None
-        reading = self.reading
+        if (reading := self.reading) is None:
+            return
         legend = KVMapView.legend_html(self.theme, skipped=reading.skipped, catches_up=reading.catches_up)
         known = int(reading.known.sum())
-        busy = f"reading, {known:,} of {len(reading.known):,} tokens &nbsp;" if self.is_reading else ""
+        busy = f"reading, {known:,} of {len(reading.known):,} tokens &nbsp;" if self._newest.is_slow else ""
         self.panel.set_subtitle(f"{busy}{unbroken(legend)}")
 
     @Slot()

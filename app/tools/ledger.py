@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.chore import Chore
 from app.failure import Failure
+from app.tools.newest import PATIENCE_MS
 from app.tools.tool import NO_RUN, Tool
 from core.analysis.ledger import LABELS, Entry, Ledger, extended, ledger, what_is_missing
 from core.analysis.texts import visible
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 PORTION = 256
 """Tokens looked at in one go: between two of them the panel tells how far it is."""
+COUNTING = "The tokens are being looked at…"
 PAUSE_MS = 400
 """Between two looks at a run that goes on."""
 
@@ -40,6 +42,8 @@ class LedgerTool(Tool):
         self._done = 0
         """Tokens that need no second look."""
         self._chore: Chore | None = None
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
+        self._patience.timeout.connect(self._tell_of_wait)
         self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)
         self._pause.timeout.connect(self._next)
 
@@ -54,7 +58,9 @@ class LedgerTool(Tool):
         if trace is not self._of:
             self._of, self.found, self._done = trace, None, 0
             self._highlight(None)
-            self.view.entry = None
+            self.panel.set_subtitle("")
+            self.view.forget()
+            self._patience.start()
         if first is not None:
             self._done = min(self._done, first)
         if trace is None:
@@ -73,15 +79,26 @@ class LedgerTool(Tool):
 
     def close(self) -> None:
         self._pause.stop()
+        self._patience.stop()
         if self._chore is not None:
             self._chore.over.disconnect()
             self._chore.wait()
             self._chore = None
 
     @property
+    def is_being_counted(self) -> bool:
+        """Whether tokens of some run are being looked at right now."""
+        return self._chore is not None
+
+    @property
     def is_behind(self) -> bool:
         """Whether tokens wait to be looked at."""
         return self._of is not None and self._done < self._of.emitted_count
+
+    @Slot()
+    def _tell_of_wait(self) -> None:
+        if self.found is None and self.is_being_counted:
+            self.view.show_wait(COUNTING)
 
     @Slot()
     def _next(self) -> None:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.chore import Chore
 from core.progress import check
@@ -14,6 +14,8 @@ from core.progress import check
 Told = Callable[[int], object]
 Work = Callable[[threading.Event, Told], Any]
 """Is given what calls it off, soon after which nobody wants it any more, and whom to tell how far it is."""
+PATIENCE_MS = 150
+"""Nobody reads words about work that ends sooner; they would flicker."""
 EACH = 64
 """Tokens between two words of progress."""
 STOP, AGAIN = "stop", "again"
@@ -38,6 +40,8 @@ class Newest(QObject):
     """The key of the request and what it returned, or a `Failure` for what it raised."""
     progressed = Signal(int)
     """Tokens looked at so far."""
+    slow = Signal()
+    """It goes on for so long that it has to be told of."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -45,6 +49,13 @@ class Newest(QObject):
         self._key: Any = None
         self._cancel = threading.Event()
         self._chore: Chore | None = None
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
+        self._patience.timeout.connect(self.slow)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it goes on for so long that it has to be told of."""
+        return self.is_busy and not self._patience.isActive()
 
     @property
     def is_busy(self) -> bool:
@@ -56,6 +67,8 @@ class Newest(QObject):
 
         A `UserError`, as any other that `work` raises, comes back as a `Failure`.
         """
+        if not self.is_busy:
+            self._patience.start()
         self._cancel.set()
         self._waiting = (key, work)
         if self._chore is None:
@@ -63,6 +76,7 @@ class Newest(QObject):
 
     def cancel(self) -> None:
         """Want nothing any more."""
+        self._patience.stop()
         self._cancel.set()
         self._waiting = None
 
@@ -87,6 +101,7 @@ class Newest(QObject):
         if self._waiting is not None:
             self._begin()
         elif not self._cancel.is_set():
+            self._patience.stop()
             self.done.emit(self._key, outcome)
 
 
