@@ -96,8 +96,10 @@ class MainWindow(QMainWindow):
 
     def paint_signs(self) -> None:
         """Paint the icons of actions, bars and panels, in the colours of the theme and in the pixels of the screens."""
-        for one in (self.commands, self.tools, *self.panels.values()):
-            one.apply_theme(self.theme)
+        self.commands.apply_theme(self.theme)
+        self.tools.apply_theme(self.theme)
+        for panel in self.panels.values():
+            panel.apply_theme(self.theme)
 
     def recall(self) -> None:
         """Be as the window was left: its place, its panels, and what was entered. Sizes need the theme's fonts."""

@@ -54,7 +54,7 @@ class Wardrobe(QObject):
     def dress(self, sheet: str) -> None:
         """Have every part wear this: before the window is shown at once, else in the next frames."""
         self._sheet = sheet
-        panels = set(self._window.panels.values())
+        panels: set[QWidget] = set(self._window.panels.values())
         shown = self._window.isVisible()
         self._stale = panels - self._in_sight if shown else set()
         self._waiting = [part for part in self._parts() if part not in self._stale]
