@@ -16,11 +16,6 @@ from app.main_window import MainWindow
 from app.panel import Panel
 from widgets.throttle import Throttle
 
-SEPARATORS = """
-QMainWindow::separator { background: transparent; width: 8px; height: 8px; }
-QMainWindow::separator:hover { background: rgba(110, 190, 255, 30%); }
-"""
-"""Of the holder of the panels. It must never change, or all panels are styled anew: its colour suits every theme."""
 TURN_MS = 12
 """After so much time in a frame the next part has to wait for the next frame."""
 
@@ -40,7 +35,6 @@ class Wardrobe(QObject):
         self._stale: set[QWidget] = set()
         """Panels that wear an older sheet, and are out of sight."""
         self._throttle = Throttle(self)
-        self._host.setStyleSheet(SEPARATORS)
         for holder in (self._window, self._host):
             holder.child_polished.connect(self._take)
         for panel in window.panels.values():
@@ -54,16 +48,15 @@ class Wardrobe(QObject):
     def dress(self, sheet: str) -> None:
         """Have every part wear this: before the window is shown at once, else in the next frames."""
         self._sheet = sheet
-        panels: set[QWidget] = set(self._window.panels.values())
-        shown = self._window.isVisible()
-        self._stale = panels - self._in_sight if shown else set()
+        shown, panels = self._window.isVisible(), self._window.panels.values()
+        self._stale = {one for one in panels if (one not in self._in_sight if shown else one.view is None)}
         self._waiting = [part for part in self._parts() if part not in self._stale]
         if not shown:
-            self._stale.clear()
             while self._waiting:
                 self._put_on(self._waiting.pop())
             return
-        self._waiting.sort(key=lambda part: part.isVisible())  # the last is the next
+        # The last is the next: windows of their own first, as only this one keeps its picture.
+        self._waiting.sort(key=lambda part: (part.isVisible(), part.isWindow()))
         self._throttle.request("parts", self._step)
 
     def flush(self) -> None:
@@ -92,11 +85,11 @@ class Wardrobe(QObject):
                 self._put_on(part)
             if timer.elapsed() >= TURN_MS:
                 break
-        self._throttle.request("parts", self._step if self._waiting else self._let_go)
+        self._throttle.request("parts", self._step if self._waiting else self._fit)
 
-    def _let_go(self) -> None:
-        self._window.setUpdatesEnabled(True)
+    def _fit(self) -> None:
         self._window.fit_form()
+        self._throttle.request("parts", partial(self._window.setUpdatesEnabled, True))  # which paints all of it
 
     def _put_on(self, part: QWidget) -> None:
         self._stale.discard(part)

@@ -16,7 +16,7 @@ from app.main_window import MainWindow
 from app.places import COSTS, LEDGER, WHY
 from app.settings import Preferences, ThemeMode
 from app.theming import Theming
-from app.wardrobe import SEPARATORS, Wardrobe
+from app.wardrobe import Wardrobe
 from tests.app.window_stage import WindowStage, undress
 from widgets import theme as looks
 from widgets.palette import DARK, LIGHT, Theme
@@ -74,7 +74,7 @@ def test_that_all_that_is_in_sight_wears_the_theme_from_the_launch_and_after_a_c
     wardrobe.flush()
     assert undressed(stage, LIGHT) == []
     grounds = stage.window, stage.window.centralWidget(), stage.window.host
-    assert [one.styleSheet() for one in grounds] == ["", "", SEPARATORS], "else all that lies on them is styled anew"
+    assert [one.styleSheet() for one in grounds] == ["", "", ""], "else all that lies on them is styled anew"
 
 
 def test_that_what_opens_after_a_change_is_dressed_before_it_is_seen(

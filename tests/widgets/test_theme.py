@@ -67,7 +67,7 @@ def test_that_the_application_takes_over_the_colours_and_styles_no_widget_anew(
 ) -> None:
     themes.apply(styled, theme)
     assert styled.palette().color(QPalette.ColorRole.Window).name() == theme.window
-    assert styled.styleSheet() == "", "every widget would be styled once for each that it lies in"
+    assert styled.styleSheet() == themes.SEPARATORS, "every widget would be styled once for each that it lies in"
 
 
 def test_that_mixing_starts_at_the_first_colour_and_ends_at_the_second() -> None:
