@@ -239,7 +239,8 @@ class TokenStrip(QAbstractScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         follow, top_row = self._at_tail(), max(0, self._row_at(0))
-        keeps = self._chosen_in(QRect(QPoint(), event.oldSize()))
+        before = event.oldSize() if event.oldSize().isValid() else self.viewport().size()  # it was never seen
+        keeps = self._chosen_in(QRect(QPoint(), before))
         top_boxes = self._flow.boxes_in(top_row)
         # As if the bar were there: rows shall not be broken anew, and all be painted, when it comes.
         if self._flow.set_available(self.width() - self.verticalScrollBar().sizeHint().width() - 2 * MARGIN):

@@ -95,3 +95,17 @@ def test_that_a_selected_token_in_sight_stays_there_when_the_strip_becomes_lower
     strip.resize(400, 60)
     QApplication.processEvents()
     assert strip.viewport().rect().contains(strip.chip_rect(2))
+
+
+def test_that_a_strip_filled_before_it_is_seen_shows_the_token_that_is_chosen(qtbot: QtBot) -> None:
+    strip = TokenStrip()
+    qtbot.addWidget(strip)
+    strip.resize(640, 480)
+    strip.grab()  # which lays it out, as a picture of the window does with what lies in it
+    strip.set_chips(chips(words(60)))
+    strip.set_selection(Selection(0))
+    assert strip.verticalScrollBar().maximum() == 0, "as if all were in sight"
+    strip.resize(400, 60)
+    strip.show()
+    assert strip.verticalScrollBar().maximum() > 0
+    assert strip.verticalScrollBar().value() == 0
