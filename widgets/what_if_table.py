@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
@@ -29,24 +30,34 @@ class WhatIfTable(RowsTable):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Changed decisions", COLUMNS, parent)
-        self._changes: tuple[Change, ...] = ()
-        self._row_of_token: dict[int, int] = {}
+        self._compared: Comparison | None = None
         self.chosen.connect(self._choose)
 
     def show_comparison(self, compared: Comparison | None, text_of: Callable[[int], str]) -> None:
         """List what changes; `text_of` gives a 0-based token's visible text."""
-        self._changes = compared.changes if compared else ()
-        self._row_of_token = {change.token: row for row, change in enumerate(self._changes)}
-        changes = self._changes
-        self.set_rows(len(changes), lambda at: row_of(changes[at], text_of(changes[at].token)))
+        self._compared = compared
+        changes: Sequence[Change] = compared.changes if compared else ()
+        self.set_rows(len(changes), lambda at: _row(changes[at], text_of))
 
     def set_selection(self, selection: Selection) -> None:
         """Mark the selected token's row; emits nothing."""
-        self.mark(None if selection.token is None else self._row_of_token.get(selection.token))
+        self.mark(self._row_of(selection.token))
+
+    def _row_of(self, token: int | None) -> int | None:
+        if self._compared is None or token is None:
+            return None
+        tokens = self._compared.changes.tokens
+        row = int(np.searchsorted(tokens, token))
+        return row if row < len(tokens) and tokens[row] == token else None
 
     def _choose(self, row: int) -> None:
-        change = self._changes[row]
+        assert self._compared is not None, "no rows without a comparison"
+        change = self._compared.changes[row]
         self.selected.emit(Selection(change.token, min(change.recorded, change.asked) - 1))
+
+
+def _row(change: Change, text_of: Callable[[int], str]) -> Row:
+    return row_of(change, text_of(change.token))
 
 
 def row_of(change: Change, text: str) -> Row:

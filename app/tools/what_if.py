@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -13,17 +13,18 @@ from app.actions import explain
 from app.failure import Failure
 from app.run_state import RunState
 from app.title_words import unbroken
+from app.tools.newest import STOP, stopped, under_way
 from app.tools.tool import NO_RUN, Tool
-from app.tools.what_if_desk import Answer, Desk, Recording
+from app.tools.what_if_desk import Answer, Desk
 from app.tools.what_if_panel import RERUN_TIP, WhatIfPanel
+from app.tools.what_if_rerun import Rerun
 from app.tools.what_if_words import as_of, frontier_words, no_rerun, totals_words
 from core.analysis.forks import fork_at
 from core.analysis.frontier import Frontier
 from core.analysis.summaries import visible
-from core.analysis.what_if import Decisions
+from core.analysis.what_if_reading import Recording
 from core.analysis.what_if_trees import TreeDecisions
 from core.analysis.what_if_truth import hold_passes, hold_tokens, truth_words
-from core.config import RunSettings
 from core.errors import UserError
 from core.trace.reading import ReadableTrace
 from core.trace.trace import Trace
@@ -39,21 +40,7 @@ if TYPE_CHECKING:
 FIRST_ONLY = "What-if begins with the second token.\nThe first one comes from the prompt’s own pass, at full depth."
 WAIT = "This run is still going on.\nPause it (F6), or wait for its end, to decide it anew."
 READING = "Reading the recording…"
-
-
-@dataclass(frozen=True, slots=True)
-class Rerun:
-    """A run that shall tell the truth about a what-if."""
-
-    settings: RunSettings
-    prompt: str
-    decided: Decisions | TreeDecisions
-    of: int
-    """The number of the run that was decided anew."""
-    run: int | None = None
-    """Its own number, once it has begun."""
-    words: str = ""
-    """What it said, once it is over."""
+READING_ON = "Reading the recording"
 
 
 class WhatIf(Tool):
@@ -74,6 +61,7 @@ class WhatIf(Tool):
         self.view = view = WhatIfPanel()
         desk, session = self.desk, self.work.session
         desk.read.connect(self._on_read)
+        desk.advanced.connect(self._on_advanced)
         desk.answered.connect(self._on_answer)
         desk.swept.connect(self._on_swept)
         desk.refused.connect(self._on_refused)
@@ -87,6 +75,7 @@ class WhatIf(Tool):
         view.frontier.threshold_wanted.connect(view.form.set_threshold)
         view.points.chosen.connect(self._choose_point)
         view.truth.linkActivated.connect(self._show_run)
+        view.reading.linkActivated.connect(self._follow)
         for part in (view.plot, view.table):
             part.selected.connect(self.selected)
         session.state_changed.connect(self._on_state)
@@ -188,6 +177,32 @@ class WhatIf(Tool):
         form.show_recording(started.settings, recording.trace.depth, len(recording.ranking))
         if asked is not None:  # the same run has gone on; the question stays
             form.show_question(asked)
+        self._show_reading()
+
+    @Slot()
+    def _on_advanced(self) -> None:
+        """More of a long run is known, of which the first tokens were decided at once."""
+        recording, answer = self.desk.recording, self._answer
+        self._show_reading()
+        behind = recording is not None and answer is not None and len(answer.compared.asked) < recording.tokens
+        if behind and not self.desk.reads_on:
+            self._ask()
+
+    def _show_reading(self) -> None:
+        recording, words = self.desk.recording, ""
+        if recording is not None and self.desk.reads_on:
+            words = under_way(READING_ON, recording.tokens, recording.trace.emitted_count)
+        elif self.desk.is_stopped:
+            words = stopped(READING_ON)
+        self.view.show_reading(words)
+
+    @Slot(str)
+    def _follow(self, link: str) -> None:
+        """Stop reading, or go on."""
+        if link == STOP:
+            self.desk.stop_reading()
+        else:
+            self.desk.read_on()
 
     @Slot(object)
     def _on_answer(self, answer: Answer) -> None:

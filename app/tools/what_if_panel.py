@@ -46,10 +46,11 @@ class WhatIfPanel(QWidget):
         self.reset = named(QPushButton("Reset"), "Reset the what-if", "Back to the recording's own settings")
         self.rerun = named(QPushButton("Re-run for truth"), "Re-run for truth", RERUN_TIP)
         self.totals, self.words, self.truth = labelled("", "plain"), labelled("", "muted"), labelled("", "plain")
+        self.reading = labelled("", "muted")
         self.plot, self.table = WhatIfPlot(), WhatIfTable()
         self.plot.set_growing(False)
         self.frontier, self.points = FrontierPlot(), RowsTable("Frontier as a table", COLUMNS)
-        for label in (self.totals, self.words, self.truth):
+        for label in (self.totals, self.words, self.truth, self.reading):
             label.setTextFormat(Qt.TextFormat.RichText)
             label.setWordWrap(True)
             label.setMinimumWidth(1)  # or what must not break would push the settings aside
@@ -59,6 +60,7 @@ class WhatIfPanel(QWidget):
         self._lay_out()
         self._is_laid_out = True
         self.show_truth("")
+        self.show_reading("")
 
     @property
     def shows_frontier(self) -> bool:
@@ -74,6 +76,11 @@ class WhatIfPanel(QWidget):
         """What the re-run said, in sentences (minimal HTML); "" takes the line away."""
         self.truth.setText(words)
         self.truth.setVisible(bool(words))
+
+    def show_reading(self, words: str) -> None:
+        """How far a long recording was read, with a link (minimal HTML); "" takes the line away."""
+        self.reading.setText(words)
+        self.reading.setVisible(bool(words))
 
     def count_changes(self, count: int) -> None:
         """How many decisions the page of changed ones holds."""
@@ -158,7 +165,7 @@ class WhatIfPanel(QWidget):
         self.pages.currentChanged.connect(self.page_shown)
         right = QVBoxLayout()
         right.setSpacing(4)
-        for part in (self.totals, self.words, self.truth):
+        for part in (self.totals, self.words, self.truth, self.reading):
             right.addWidget(part)
         right.addWidget(self.pages, 1)
         self._all = QHBoxLayout(self)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -34,6 +36,27 @@ class Change:
     doubts: Doubt
 
 
+class Changes(Sequence[Change]):
+    """In the order of their tokens. Each is put into words when somebody looks: a long run has tens of thousands."""
+
+    def __init__(self, tokens: IntArray, change_of: Callable[[int], Change]) -> None:
+        """The tokens of the changes, rising, and what makes the one at a place among them."""
+        self.tokens, self._change_of = tokens, change_of
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @overload
+    def __getitem__(self, at: int) -> Change: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Change]: ...
+
+    def __getitem__(self, at: int | slice) -> Change | Sequence[Change]:
+        places = range(len(self))[at]
+        return self._change_of(places) if isinstance(places, int) else [self._change_of(place) for place in places]
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """Figures over the tokens after the first."""
@@ -61,7 +84,7 @@ class Comparison:
     """Shape [n]."""
     estimate_from: int
     """The first token that is an estimate; n where there is none."""
-    changes: tuple[Change, ...]
+    changes: Changes
     before: Totals
     after: Totals
 
@@ -83,7 +106,7 @@ def totals(exit_layers: IntArray, right: BoolArray | None, decided: BoolArray, d
 
 def compare_tokens(decided: Decisions, columns: AuditColumns) -> Comparison:
     """A run of one token a pass, beside what was decided for it."""
-    final = columns.own_ids[:, -1]
+    final, moved = columns.own_ids[:, -1], np.flatnonzero(decided.changed)
     return Comparison(
         settings=decided.settings,
         depth=columns.depth,
@@ -91,20 +114,20 @@ def compare_tokens(decided: Decisions, columns: AuditColumns) -> Comparison:
         asked=decided.exit_layers,
         known=np.ones(len(columns), np.bool_),
         estimate_from=decided.estimate_from,
-        changes=tuple(_change(decided, columns, int(token)) for token in np.flatnonzero(decided.changed)),
+        changes=Changes(moved, lambda at: _change(decided, columns, int(moved[at]), exact=at == 0)),
         before=totals(columns.exit_layers, columns.token_ids == final, columns.audited, columns.depth),
         after=totals(decided.exit_layers, decided.token_ids == final, columns.audited, columns.depth),
     )
 
 
-def _change(decided: Decisions, columns: AuditColumns, token: int) -> Change:
+def _change(decided: Decisions, columns: AuditColumns, token: int, *, exact: bool) -> Change:
     return Change(
         token=token,
         recorded=int(columns.exit_layers[token]),
         asked=int(decided.exit_layers[token]),
         known=True,
         reason=reason(decided, columns, token),
-        exact=token < decided.estimate_from,
+        exact=exact,
         doubts=Doubt(int(decided.doubts[token])),
     )
 
@@ -148,14 +171,15 @@ def _compared(value: float, limit: float) -> str:
 
 def compare_passes(decided: TreeDecisions, trace: ReadableTrace) -> Comparison:
     """A run of token trees beside what was decided for it; each pass's tokens share its exit layer."""
-    count = trace.emitted_count
+    count = decided.count
     at = np.searchsorted(decided.firsts, np.arange(count), "right") - 1
     has_pass = at >= 0
-    recorded = trace.exit_layers.copy()
+    recorded = trace.exit_layers[:count].copy()
     asked, known = recorded.copy(), np.ones(count, np.bool_)
     layers = np.where(decided.known, decided.exit_layers, np.maximum(decided.followed, 1))
     asked[has_pass], known[has_pass] = layers[at[has_pass]], decided.known[at[has_pass]]
     first, seen = decided.estimate_from, trace.overview
+    audited, moved = has_pass & seen.audited[:count], np.flatnonzero(decided.changed | ~decided.known)
     return Comparison(
         settings=decided.settings,
         depth=trace.depth,
@@ -163,13 +187,15 @@ def compare_passes(decided: TreeDecisions, trace: ReadableTrace) -> Comparison:
         asked=asked,
         known=known,
         estimate_from=int(decided.firsts[first]) if first < len(decided.firsts) else count,
-        changes=tuple(_pass_change(decided, int(one)) for one in np.flatnonzero(decided.changed | ~decided.known)),
-        before=totals(recorded, ~seen.wrong, has_pass & seen.audited, trace.depth),
-        after=totals(asked, None, has_pass & seen.audited, trace.depth),
+        changes=Changes(
+            decided.firsts[moved], lambda at: _pass_change(decided, int(moved[at]), exact=moved[at] < first)
+        ),
+        before=totals(recorded, ~seen.wrong[:count], audited, trace.depth),
+        after=totals(asked, None, audited, trace.depth),
     )
 
 
-def _pass_change(decided: TreeDecisions, at: int) -> Change:
+def _pass_change(decided: TreeDecisions, at: int, *, exact: bool) -> Change:
     known, recorded = bool(decided.known[at]), int(decided.recorded_exits[at])
     followed = max(int(decided.followed[at]), 1)
     asked = int(decided.exit_layers[at]) if known else followed
@@ -179,7 +205,6 @@ def _pass_change(decided: TreeDecisions, at: int) -> Change:
         why = "emits other tokens"
     else:
         why = "leaves sooner" if asked < recorded else "leaves later"
-    exact = at < decided.estimate_from
     return Change(int(decided.firsts[at]), recorded, asked, known, why, exact, Doubt(int(decided.doubts[at])))
 
 

@@ -15,6 +15,7 @@ Through the first pass that changes or is not known the decisions are those of a
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,12 +31,17 @@ from core.exits.predictors import PredictorBank
 from core.trace.events import BoolArray, EndReason, IntArray
 from core.trace.reading import ReadableTrace
 
+PASSES = 64
+"""That are gathered in one go."""
+
 
 @dataclass(frozen=True, slots=True)
 class TreeDecisions:
     """What every target pass of a run would have done; one row a pass."""
 
     settings: RunSettings
+    count: int
+    """Tokens of the recording up to the last pass."""
     firsts: IntArray
     """Shape [p], the first token that each recorded pass emitted."""
     recorded_exits: IntArray
@@ -76,29 +82,69 @@ class TreeDecisions:
         return exact
 
 
+class PassReader:
+    """Gathers a run's passes in their order, some at a time."""
+
+    def __init__(self, trace: ReadableTrace) -> None:
+        """Raises `UserError`: the run has no trees, or no predictors proposed its exits."""
+        if trace.started is None or not (trace.started.settings.tree.on and trace.started.settings.policy.needs_parts):
+            raise UserError("Only a run of SpecEE with token trees can be decided anew pass by pass.")
+        self.trace = trace
+        self.passes: list[RecordedPass] = []
+        firsts = np.flatnonzero(trace.overview.passes == np.arange(trace.emitted_count))[1:].tolist()
+        self._left = deque(zip(firsts, [*firsts[1:], trace.emitted_count], strict=True))
+        """First token and last token + 1 of each pass after prefill that is not gathered."""
+
+    @property
+    def count(self) -> int:
+        """How many tokens are gathered."""
+        return self._left[0][0] if self._left else self.trace.emitted_count
+
+    @property
+    def is_done(self) -> bool:
+        return not self._left
+
+    def advance(self) -> None:
+        """Gather some more passes, and nothing of one that was cut off.
+
+        Raises:
+            UserError: the run was not recorded in audit depth.
+        """
+        end_id = _end_id(self.trace)
+        for _ in range(min(PASSES, len(self._left))):
+            first, last = self._left[0]
+            if _whole(self.trace, first):
+                records = [self.trace.records[at] for at in range(first, last)]
+                self.passes.append(RecordedPass.of(records, end_id, cut=last == self.trace.emitted_count))
+            self._left.popleft()
+
+
 class TreeRedecider:
     """A recorded run of trees, ready to be decided again and again."""
 
     def __init__(
-        self, trace: ReadableTrace, bank: PredictorBank | None = None, ranking: IntArray | None = None
+        self,
+        trace: ReadableTrace,
+        bank: PredictorBank | None = None,
+        ranking: IntArray | None = None,
+        reader: PassReader | None = None,
     ) -> None:
-        """`bank` and `ranking` as for `core.analysis.what_if.Redecider`.
+        """`bank` and `ranking` as for `core.analysis.what_if.Redecider`; only what `reader` has gathered by now is
+        decided, or all where there is none.
 
         Raises:
             UserError: the run has no trees, or no predictors proposed its exits, or it was not recorded in audit depth.
         """
-        if trace.started is None or not (trace.started.settings.tree.on and trace.started.settings.policy.needs_parts):
-            raise UserError("Only a run of SpecEE with token trees can be decided anew pass by pass.")
+        if reader is None:
+            reader = PassReader(trace)
+            while not reader.is_done:
+                reader.advance()
+        assert trace.started is not None, "a run with passes has begun"
         self._settings, self._depth, self._bank = trace.started.settings, trace.depth, bank
         self._ranking = trace.started.offline if ranking is None else ranking
         self._given = trace.exit_layers[1 : first_decided(trace)].tolist()
         """Layers run by the tokens that a branch was given."""
-        self.passes = [
-            RecordedPass.of(
-                [trace.records[at] for at in range(first, last)], _end_id(trace), cut=last == trace.emitted_count
-            )
-            for first, last in _stretches(trace)
-        ]
+        self.passes, self.count = list(reader.passes), reader.count
 
     def decide(self, settings: RunSettings) -> TreeDecisions:
         """Decide every pass anew.
@@ -122,6 +168,7 @@ class TreeRedecider:
         pairs = list(zip(self.passes, decided, strict=True))
         return TreeDecisions(
             settings=settings,
+            count=self.count,
             firsts=np.array([one.first for one in self.passes], np.int64),
             recorded_exits=np.array([one.exit_layer for one in self.passes], np.int64),
             exit_layers=np.array([one.exit_layer for one in decided], np.int64),
@@ -139,15 +186,6 @@ def _differs(was: RecordedPass, now: PassDecision) -> bool:
     # The newest pass of a run may have been cut short by its limit; what it emitted must agree as far as it goes.
     count = len(was.tokens) if was.cut else max(len(was.tokens), len(now.tokens))
     return now.exit_layer != was.exit_layer or now.tokens[:count] != was.tokens[:count]
-
-
-def _stretches(trace: ReadableTrace) -> list[tuple[int, int]]:
-    """First token and last token + 1 of each pass after prefill, and nothing of one that was cut off."""
-    passes = trace.overview.passes
-    firsts = np.flatnonzero(passes == np.arange(len(passes)))[1:]
-    ends = [*firsts[1:].tolist(), trace.emitted_count]
-    found = list(zip(firsts.tolist(), ends, strict=True))
-    return [(first, last) for first, last in found if _whole(trace, first)]
 
 
 def _whole(trace: ReadableTrace, first: int) -> bool:

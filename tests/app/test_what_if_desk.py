@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QObject
@@ -17,7 +18,7 @@ from core.analysis.recorded_parts import to_record
 from core.analysis.what_if import Redecider
 from core.analysis.what_if_changes import compare_tokens
 from core.choices import Policy, Record
-from core.config import RunSettings, SchedulerSettings
+from core.config import RunSettings, SchedulerSettings, TreeSettings
 from core.trace.trace import Trace
 from tests.app.stage import TIMEOUT
 from tests.core.recordings import DEPTH, Recorder, audit_settings
@@ -76,7 +77,7 @@ def test_that_an_answer_is_what_the_analysis_says(bench: Bench, recorder: Record
     by_hand = redecider(recorder)
     wanted = compare_tokens(by_hand.decide(after), by_hand.columns)
     assert bench.asked == [after]
-    assert bench.answers[0].compared.changes == wanted.changes
+    assert list(bench.answers[0].compared.changes) == list(wanted.changes)
     assert bench.answers[0].compared.after == wanted.after
 
 
@@ -115,6 +116,57 @@ def test_that_the_frontier_is_the_analysis_and_a_question_asked_meanwhile_comes_
     assert not bench.desk.is_busy, "the threshold counts for nothing in the frontier"
     bench.desk.sweep(audit_settings(gate=0.1))
     assert bench.desk.is_busy
+
+
+@pytest.fixture
+def bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs as short as the tests' are read in several goes."""
+    monkeypatch.setattr("app.tools.what_if_desk.AT_ONCE", 8)
+    monkeypatch.setattr("core.analysis.columns.PORTION", 4)
+    monkeypatch.setattr("core.analysis.what_if_trees.PASSES", 3)
+
+
+@pytest.mark.usefixtures("bit_by_bit")
+@pytest.mark.parametrize("settings", [audit_settings(), audit_settings(max_new_tokens=24, tree=TreeSettings("2-1"))])
+def test_that_of_a_long_run_the_first_tokens_are_decided_while_the_others_are_read(
+    bench: Bench, recorder: Recorder, settings: RunSettings
+) -> None:
+    trace, asked, known = recorder.run(settings), replace(settings, threshold=0.05), list[int]()
+    bench.desk.read.connect(lambda _: bench.desk.ask(asked))
+    bench.desk.advanced.connect(lambda: known.append(bench.desk.recording.tokens))
+    bench.open(trace)
+    bench.rest()
+    assert known == sorted(set(known))
+    assert (known[-1], bench.desk.reads_on, len(bench.answers)) == (trace.emitted_count, False, 1)
+    bench.desk.ask(asked)
+    bench.rest()
+    early, whole = (answer.compared for answer in bench.answers)
+    count = len(early.asked)
+    assert count < len(whole.asked) == trace.emitted_count
+    assert early.asked.tolist() == whole.asked[:count].tolist()
+    assert early.recorded.tolist() == whole.recorded[:count].tolist()
+    assert list(early.changes) == list(whole.changes)[: len(early.changes)]
+    assert whole.changes
+
+
+@pytest.mark.usefixtures("bit_by_bit")
+def test_that_reading_that_is_stopped_can_be_taken_up_again(bench: Bench, recorder: Recorder) -> None:
+    trace, desk = recorder.run(audit_settings()), bench.desk
+    desk.read.connect(lambda _: desk.stop_reading())
+    bench.open(trace)
+    bench.rest()
+    count = desk.recording.tokens
+    assert count < trace.emitted_count
+    assert desk.is_stopped
+    desk.ask(audit_settings(threshold=0.05))
+    desk.sweep(audit_settings())
+    bench.rest()
+    assert len(bench.answers[0].compared.asked) == count
+    assert desk.frontier.tokens == count - 1
+    desk.read_on()
+    bench.rest()
+    assert (desk.recording.tokens, desk.is_stopped) == (trace.emitted_count, False)
+    assert not desk.frontier.points, "the frontier was that of the first tokens"
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def decided(recorder: Recorder, before: RunSettings, after: RunSettings) -> tupl
 
 def test_that_the_recordings_own_settings_change_nothing_and_give_its_own_figures(recorder: Recorder) -> None:
     compared = compare_tokens(*decided(recorder, audit_settings(), audit_settings()))
-    assert compared.changes == ()
+    assert not compared.changes
     assert compared.estimate_from == len(compared.asked)
     assert compared.exact_tokens == len(compared.asked) - 1
     assert compared.after == compared.before
@@ -154,6 +154,6 @@ def test_that_a_branch_is_decided_from_where_it_left_with_the_ring_of_its_origin
     else:
         columns = columns_of(trace)
         compared = compare_tokens(Redecider(columns, parts.predictors, parts.offline_ranking).decide(settings), columns)
-    assert compared.changes == ()
+    assert not compared.changes
     own = (compared.before.mean_exit_layer, compared.before.agreement)
     assert own == pytest.approx(live_point(trace))
