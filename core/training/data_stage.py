@@ -12,6 +12,7 @@ from core.progress import Progress, Report, check
 from core.training.answers import Answer, Answerer, Job
 from core.training.data import Answers, arrays
 from core.training.jobs import Jobs
+from core.training.looks import forget_looks
 from core.training.options import BUILDS_ON, Stage, TrainOptions
 from core.training.prompts import Prompt, Split, Use, digest
 from core.training.self_prompts import SelfPrompts, load_prompts
@@ -59,8 +60,7 @@ def write_answers(
 def _forget_later(work: Workspace) -> None:
     """Throw away what was made from the answers so far."""
     work.reset(tuple(stage for stage in BUILDS_ON if Stage.DATA in BUILDS_ON[stage]))
-    for path in work.files(Stage.DATA, "looks-*"):
-        path.unlink()
+    forget_looks(work)
 
 
 def _stored(prompts: Sequence[Prompt], work: Workspace) -> Answers:

@@ -133,6 +133,13 @@ class Looks:
         return (time.perf_counter() - start) / self._answers.length(key, "kept")
 
 
+def forget_looks(work: Workspace) -> None:
+    """Throw away what was looked at, and which tokens were to be: another time allows other ones."""
+    for stage in (Stage.DATA, Stage.LENS):
+        for path in work.files(stage, "looks-*"):
+            path.unlink()
+
+
 class Contest:
     """Finds out whether a token's logit is the highest of all without computing all of them."""
 

@@ -29,6 +29,7 @@ from core.training.data import Answers
 from core.training.data_stage import write_answers
 from core.training.drafter import best_head, drafter_facts, train_drafter
 from core.training.lens_stage import has_lens, lens_facts, load_lens, train_lens
+from core.training.looks import forget_looks
 from core.training.options import Stage, TrainOptions, workplace
 from core.training.predictor_stage import Ground, load_predictors, train_predictors, tune_views
 from core.training.profile import curve, offline_tradeoff, predictor_share, profile_exits, profiled_at, rank_layers
@@ -71,6 +72,8 @@ def train(options: TrainOptions, report: Report = quiet, cancel: threading.Event
         return run.ablate()
     if not options.resume:
         work.reset(options.steps)
+        if Stage.PREDICTORS in options.steps:
+            forget_looks(work)
     for step in options.steps:
         run.run(step)
         check(cancel)

@@ -172,6 +172,15 @@ def copied(folder: Path, trained: Path, name: str) -> Path:
     return folder / name
 
 
+def test_that_predictors_trained_anew_look_at_what_their_own_time_allows(folder: Path, trained: Path) -> None:
+    copied(folder, trained, "looked")
+    plan = folder / "looked.training" / Stage.DATA / "looks-identity.json"
+    few = dict.fromkeys(json.loads(plan.read_text()), 10**6)
+    plan.write_text(json.dumps(few))
+    train(options(folder, "looked", stage=Stage.PREDICTORS))
+    assert all(every < 10**6 for every in json.loads(plan.read_text()).values())
+
+
 def test_that_training_anew_keeps_classifiers_that_are_there(folder: Path, trained: Path) -> None:
     out = copied(folder, trained, "kept")
     shutil.rmtree(folder / "kept.training" / Stage.ADAINFER)

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from core.analysis.active_sets import Doubt
 from core.analysis.frontier import Frontier, FrontierPoint
-from core.analysis.what_if_changes import Change, Comparison, Totals
+from core.analysis.what_if_changes import Change, Changes, Comparison, Totals
 from core.config import RunSettings
 from tests.widgets.plots import DEPTH, click, colour_at, painted, shown
 from widgets.frontier_plot import FrontierPlot, Standing, rows_of
@@ -31,7 +31,8 @@ CHANGES = (
 def comparison() -> Comparison:
     known = np.ones(8, np.bool_)
     known[4] = False
-    return Comparison(RunSettings(), DEPTH, RECORDED, ASKED, known, 4, CHANGES, NONE, NONE)
+    changes = Changes(np.array([one.token for one in CHANGES]), CHANGES.__getitem__)
+    return Comparison(RunSettings(), DEPTH, RECORDED, ASKED, known, 4, changes, NONE, NONE)
 
 
 @pytest.fixture
