@@ -233,6 +233,11 @@ class RunSettings:
         """The threshold of a layer (0-based)."""
         return dict(self.layer_thresholds).get(layer, self.threshold)
 
+    def thresholds(self, depth: int) -> list[float]:
+        """Each layer's threshold. L numbers."""
+        own = dict(self.layer_thresholds)
+        return [own.get(layer, self.threshold) for layer in range(depth)]
+
     def to_json(self) -> dict[str, Any]:
         """Plain values for a trace; `from_json` reads them back."""
         return dataclasses.asdict(self)

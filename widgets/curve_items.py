@@ -15,7 +15,7 @@ from widgets.candidate_legend import STYLES, paint_marker
 from widgets.made_before import MadeBefore
 from widgets.painting import guarded
 from widgets.palette import DARK, Theme
-from widgets.plot_items import PixelItem, Pixels, points
+from widgets.plot_items import PixelItem, Pixels, draw_threshold, points
 from widgets.theme import mixed
 
 STRIP = (-0.52, -0.17)
@@ -66,9 +66,8 @@ class Ground(CurveItem):
             return
         for value in STRIP:
             _level(painter, pixels, value, QPen(faint, 1))
-        pen = QPen(QColor(self.theme.muted), 1)
-        pen.setDashPattern([5, 4])
-        _level(painter, pixels, float(strip_y(self.data.threshold)), pen)
+        layers, heights = np.arange(self.data.depth), strip_y(self.data.thresholds)
+        draw_threshold(painter, pixels, layers, heights, QColor(self.theme.muted))
 
 
 def shown_curves(data: CandidateCurves, full: bool) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -190,7 +189,7 @@ class Scores(CurveItem):
         places = points(np.round(pixels.x(data.layers + 1)) + 0.5, pixels.y(strip_y(data.scores)))
         asked, fired = QColor(self.theme.muted), QColor(self.theme.text)
         surface = QColor(self.theme.surface)
-        fires = (data.scores > data.threshold).tolist()
+        fires = (data.scores > data.thresholds[data.layers]).tolist()
         for proposed, colour, width, fill in ((False, asked, 1, surface), (True, fired, 2, fired)):
             heads = [at for at, fire in zip(places, fires, strict=True) if fire is proposed]
             painter.setPen(QPen(colour, width))
@@ -220,7 +219,8 @@ class Scores(CurveItem):
         painter.setPen(QColor(self.theme.muted))
         room, top = pixels.area.width() - 8, float(pixels.y(STRIP[1] / 2)) - metrics.height() / 2 + 1
         gap = QRectF(pixels.area.left() + 4, top, room, metrics.height())
-        texts = [text.format(f"{self.data.threshold:g}") for text in STRIP_TEXTS]
+        own = ", or the layer’s own" if (self.data.thresholds != self.data.threshold).any() else ""
+        texts = [text.format(f"{self.data.threshold:g}{own}") for text in STRIP_TEXTS]
         text = next((text for text in texts if metrics.horizontalAdvance(text) <= room), texts[-1])
         painter.drawText(gap, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QPainter, QPixmap
@@ -19,11 +20,11 @@ class MadeBefore(PixelItem):
         """What the newest picture was made for."""
         self._picture: QPixmap | None = None
 
-    # What subclasses say. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
+    # What subclasses say. Qt's metaclass leaves no room for ABC's; the type checker refuses to make what lacks one.
 
+    @abstractmethod
     def paint_all(self, painter: QPainter, pixels: Pixels) -> None:
         """Paint everything, exposed or not."""
-        raise NotImplementedError
 
     def forget(self) -> None:
         """Make the picture anew before it is painted next."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
@@ -9,7 +11,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygon
 
 from core.analysis.tree_figure import TreeFigure
 from widgets.palette import DARK, Theme, exit_colour
-from widgets.plot_items import PixelItem, Pixels, draw_refusals, points
+from widgets.plot_items import PixelItem, Pixels, draw_refusals, draw_threshold, points
 from widgets.theme import mixed
 
 
@@ -35,11 +37,11 @@ class PathItem(PixelItem):
         if self.figure is not None:
             self.paint_path(painter, pixels, self.figure)
 
-    # What subclasses say. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
+    # What subclasses say. Qt's metaclass leaves no room for ABC's; the type checker refuses to make what lacks one.
 
+    @abstractmethod
     def paint_path(self, painter: QPainter, pixels: Pixels, figure: TreeFigure) -> None:
         """Paint the chosen path; called where there is a tree."""
-        raise NotImplementedError
 
 
 class PathGround(PathItem):
@@ -55,17 +57,7 @@ class PathGround(PathItem):
         for value in (0.0, 0.5, 1.0):
             y = float(np.round(pixels.y(value))) + 0.5
             painter.drawLine(QLineF(pixels.area.left(), y, pixels.area.right(), y))
-        self._draw_threshold(painter, pixels, figure)
-
-    def _draw_threshold(self, painter: QPainter, pixels: Pixels, figure: TreeFigure) -> None:
-        """Level where all layers share one, in steps where they do not."""
-        pen = QPen(QColor(self.theme.muted), 1)
-        pen.setDashPattern([5, 4])
-        painter.setPen(pen)
-        edges = [pixels.area.left(), *pixels.x(figure.layers[1:] + 0.5).tolist(), pixels.area.right()]
-        for left, right, value in zip(edges, edges[1:], figure.thresholds.tolist(), strict=False):
-            y = float(np.round(pixels.y(value))) + 0.5
-            painter.drawLine(QLineF(left, y, right, y))
+        draw_threshold(painter, pixels, figure.layers, figure.thresholds, QColor(theme.muted))
 
 
 class NodeCurves(PathItem):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,15 +32,15 @@ class PixelImage(PixelItem):
         self._from = token if self._from is None else min(token, self._from)
         self.update_from(token)
 
-    # What subclasses say. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
+    # What subclasses say. Qt's metaclass leaves no room for ABC's; the type checker refuses to make what lacks one.
 
+    @abstractmethod
     def count(self) -> int:
         """How many tokens there are."""
-        raise NotImplementedError
 
+    @abstractmethod
     def renew(self, cells: NDArray[np.uint32], left: int, pixels: Pixels) -> None:
         """Fill clear columns of the image, the first of which is `left`: `cells`, shape [height, n], with `argb`."""
-        raise NotImplementedError
 
     def draw_image(self, painter: QPainter, pixels: Pixels) -> None:
         """Paint it over the whole view; for `draw`."""

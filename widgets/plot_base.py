@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -107,23 +109,23 @@ class PlotView(QWidget):
         Otherwise all that a step changes is seen at once."""
         self._stack.apart = apart
 
-    # What subclasses say. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
+    # What subclasses say. Qt's metaclass leaves no room for ABC's; the type checker refuses to make what lacks one.
 
+    @abstractmethod
     def readout(self, x: float, y: float) -> str | None:
         """What is at this place of the plot, as HTML for the hover; None where nothing is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pick(self, x: float, y: float) -> Selection | None:
         """What a click here selects."""
-        raise NotImplementedError
 
+    @abstractmethod
     def step(self, key: Qt.Key) -> Selection | None:
         """Where an arrow key, Home, End or a page key leads; None where it leads nowhere."""
-        raise NotImplementedError
 
+    @abstractmethod
     def show_selection(self) -> None:
         """Bring the items in line with `self.selection`."""
-        raise NotImplementedError
 
     def hover(self, x: float | None, y: float | None) -> None:
         """The pointer is here now, or left (None)."""

@@ -222,6 +222,28 @@ def points(x: ArrayLike, y: ArrayLike) -> list[QPointF]:
     return [QPointF(a, b) for a, b in pairs]
 
 
+def draw_threshold(
+    painter: QPainter, pixels: Pixels, layers: NDArray[np.int64], heights: ArrayLike, colour: QColor
+) -> None:
+    """A dashed line: level where all layers share one threshold, in steps where they do not.
+
+    Args:
+        painter: of the plot, whose x counts layers from 1.
+        pixels: where the plot is.
+        layers: 0-based, ascending, shape [n].
+        heights: each one's threshold as the y of the plot, shape [n].
+        colour: of the line.
+    """
+    pen = QPen(colour, 1)
+    pen.setDashPattern([5, 4])
+    painter.setPen(pen)
+    y = np.round(pixels.y(heights)) + 0.5
+    steps = np.flatnonzero(np.diff(y)) + 1
+    edges = [pixels.area.left(), *pixels.x(layers[steps] + 0.5).tolist(), pixels.area.right()]
+    for left, right, at in zip(edges, edges[1:], y[[0, *steps]].tolist() if len(y) else (), strict=False):
+        painter.drawLine(QLineF(left, at, right, at))
+
+
 def draw_dots(
     painter: QPainter, at: list[QPointF], size: float, fill: QColor, halo: QColor, square: bool = False
 ) -> None:

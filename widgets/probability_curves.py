@@ -267,13 +267,13 @@ def readout(curves: CandidateCurves, layer: int, theme: Theme, full: bool = Fals
 
 def _layer_words(curves: CandidateCurves, layer: int) -> str:
     """The score of a layer, or why there is none."""
-    at = np.flatnonzero(curves.layers == layer)
+    at, threshold = np.flatnonzero(curves.layers == layer), float(curves.thresholds[layer])
     if len(at):
-        return f"score {_against(float(curves.scores[at[0]]), curves.threshold)}"
+        return f"score {_against(float(curves.scores[at[0]]), threshold)}"
     reached = curves.exit_layer == 0 or layer < curves.exit_layer
     why = "not evaluated" if reached else f"not run: the token left at {curves.exit_layer}"
     silent = float("nan") if curves.audit is None else float(curves.audit.scores[layer])
-    return why if math.isnan(silent) else f"{why}<br>audited score {_against(silent, curves.threshold)}"
+    return why if math.isnan(silent) else f"{why}<br>audited score {_against(silent, threshold)}"
 
 
 def _against(score: float, threshold: float) -> str:

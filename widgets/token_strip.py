@@ -14,12 +14,13 @@ from core.analysis.summaries import Outcome, TokenChips
 from core.trace.events import IntArray
 from widgets.chip_moves import moved_by
 from widgets.chip_painter import RADIUS, ChipPainter, ChipState
-from widgets.chip_words import legend_html, outcome_words
+from widgets.chip_words import legend_html
 from widgets.kept_picture import KeptPicture
 from widgets.painting import painting
 from widgets.palette import DARK, Theme
-from widgets.pass_brackets import paint_brackets, pass_words
+from widgets.pass_brackets import paint_brackets
 from widgets.selection import Selection
+from widgets.strip_tokens import StripTokens
 from widgets.token_flow import TokenFlow
 
 MARGIN = 3
@@ -43,11 +44,7 @@ class TokenStrip(QAbstractScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._texts: list[str] = []
-        self._exit_layers: list[int] = []
-        self._outcomes: list[int] = []
-        self._refusals: list[int] = []
-        self._passes: list[int] = []
+        self._tokens = StripTokens()
         self._depth = 1
         self._in_flight: int | None = None
         self._selection = Selection()
@@ -80,20 +77,13 @@ class TokenStrip(QAbstractScrollArea):
         Raises:
             ValueError: tokens before `chips.first` are missing.
         """
-        if chips.first > len(self._texts):
-            raise ValueError(f"chips start at token {chips.first}, but only {len(self._texts)} are there")
         first, chosen = chips.first, self._selection.token
         is_new = chosen is not None and len(self._flow) <= chosen < first + len(chips.texts)
-        joined = self._is_joined(first)
-        self._texts[first:] = chips.texts
-        self._exit_layers[first:] = chips.exit_layers.tolist()
-        self._outcomes[first:] = chips.outcomes.tolist()
-        self._refusals[first:] = chips.refusals.tolist()
-        own = range(first, first + len(chips.texts))
-        self._passes[first:] = own if chips.passes is None else chips.passes.tolist()
+        joined = self._tokens.is_joined(first)
+        self._tokens.replace(chips)
         other_depth = chips.depth != self._depth
         self._depth = max(1, chips.depth)
-        self._place(0 if other_depth else first, joined or self._is_joined(first))
+        self._place(0 if other_depth else first, joined or self._tokens.is_joined(first))
         if is_new and chosen is not None:
             self._bring_into_sight(chosen)  # it had been chosen before it was there
 
@@ -102,9 +92,9 @@ class TokenStrip(QAbstractScrollArea):
         was, self._in_flight = self._in_flight, layers_run
         self._depth = depth or self._depth
         if (was is None) != (layers_run is None):
-            self._place(len(self._texts))
+            self._place(len(self._tokens))
         elif layers_run is not None:
-            self._repaint(len(self._texts))
+            self._repaint(len(self._tokens))
 
     def set_selection(self, selection: Selection) -> None:
         """Highlight this selection and bring it into sight."""
@@ -138,20 +128,18 @@ class TokenStrip(QAbstractScrollArea):
     def clear(self) -> None:
         """Back to no tokens at all."""
         self._in_flight, self._hovered, self._selection = None, None, Selection()
-        del self._texts[:], self._exit_layers[:], self._outcomes[:], self._refusals[:], self._passes[:]
+        self._tokens.clear()
         self._place(0)
         self._describe()
 
     def words(self, token: int) -> str:
         """What hovering over a token tells."""
-        if token >= len(self._texts):
+        if token >= len(self._tokens):
             return f"token {token + 1} · in flight · {self._in_flight or 0} of {self._depth} layers run"
-        outcome = Outcome(self._outcomes[token])
-        told = self._notes(token) if self._notes and outcome is Outcome.WRONG_EXIT else ""
-        ended = outcome_words(outcome, self._refusals[token], told)
-        named = f"token {token + 1} ‘{self._texts[token]}’ · exit layer {self._exit_layers[token]} of {self._depth}"
+        wrong = self._tokens.outcome(token) is Outcome.WRONG_EXIT
+        told = self._notes(token) if self._notes and wrong else ""
         kept = "bookmarked" if token in self._bookmarks else ""
-        return " · ".join(filter(None, [named, ended, pass_words(self._passes, token), kept]))
+        return " · ".join(filter(None, [*self._tokens.words(token, self._depth, told), kept]))
 
     # ---- geometry -------------------------------------------------------------------------------------------------
 
@@ -177,16 +165,12 @@ class TokenStrip(QAbstractScrollArea):
 
     def _place(self, first: int, joined: bool = False) -> None:
         follow = self._at_tail()
-        widths = [self._chip.width(text, self._depth) for text in self._texts[first:]]
+        widths = [self._chip.width(text, self._depth) for text in self._tokens.texts[first:]]
         if self._in_flight is not None:
             widths.append(self._chip.width(IN_FLIGHT_TEXT, self._depth))
         self._flow.replace(first, widths)
         self._update_scroll_bar(follow)
         self._repaint_after(first - 1, joined)
-
-    def _is_joined(self, token: int) -> bool:
-        """Whether the token before comes from the same pass, so that its bracket reaches to this one."""
-        return 0 < token < len(self._passes) and self._passes[token - 1] == self._passes[token]
 
     def _repaint_after(self, box: int, joined: bool) -> None:
         """Paint the chips after this one again, all where there is none; with it where its bracket reaches to them."""
@@ -280,7 +264,7 @@ class TokenStrip(QAbstractScrollArea):
             rect = self._rect(box)
             if part.intersects(rect):
                 self._chip.paint(painter, rect, self._state(box))
-        paint_brackets(painter, self._passes, self._flow.boxes_in(row), self._rect, self._chip.theme)
+        paint_brackets(painter, self._tokens.passes, self._flow.boxes_in(row), self._rect, self._chip.theme)
 
     def _paint_ring(self, painter: QPainter) -> None:
         """The focus ring, around the selected chip or around everything."""
@@ -293,15 +277,14 @@ class TokenStrip(QAbstractScrollArea):
 
     def _state(self, box: int) -> ChipState:
         chosen, hovered = box == self._selection.token, box == self._hovered
-        if box >= len(self._texts):
+        if box >= len(self._tokens):
             run = self._in_flight or 0
             accent = QColor(self._chip.theme.accent)
             share = run / self._depth
             return ChipState(IN_FLIGHT_TEXT, str(run), share, accent, None, chosen, hovered, in_flight=True)
-        exit_layer, outcome, kept = self._exit_layers[box], Outcome(self._outcomes[box]), box in self._bookmarks
-        mark = Outcome.REFUSED if self._refusals[box] and outcome is not Outcome.WRONG_EXIT else outcome
+        exit_layer, mark, kept = self._tokens.exit_layers[box], self._tokens.mark(box), box in self._bookmarks
         colour = self._chip.colour(exit_layer, self._depth)
-        text, share, lit = self._texts[box], exit_layer / self._depth, box in self._highlight
+        text, share, lit = self._tokens.texts[box], exit_layer / self._depth, box in self._highlight
         return ChipState(text, str(exit_layer), share, colour, mark, chosen, hovered, False, lit, kept)
 
     def _describe(self) -> None:

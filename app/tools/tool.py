@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -43,12 +44,13 @@ class Tool(QObject):
     def selection(self) -> Selection:
         return self.work.session.selection
 
-    # What subclasses say. Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
+    # What subclasses say. Qt's metaclass leaves no room for ABC's; the type checker refuses to make what lacks one.
 
+    @abstractmethod
     def build(self) -> QWidget:
         """Make the view; called once, before anything else."""
-        raise NotImplementedError
 
+    @abstractmethod
     def draw(self, first: int | None) -> str | None:
         """Show what there is now; returns the sentence that stands in its place where there is nothing to show.
 
@@ -56,7 +58,6 @@ class Tool(QObject):
             first: the first token whose record changed since the last time (0 for another trace, too); None where
                 only the selection did.
         """
-        raise NotImplementedError
 
     def apply_theme(self, theme: Theme) -> None:
         """Repaint in another theme."""

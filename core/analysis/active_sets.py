@@ -53,12 +53,6 @@ def check_settings(recorded: RunSettings, asked: RunSettings, depth: int, rankin
         )
 
 
-def thresholds_of(settings: RunSettings, depth: int) -> list[float]:
-    """Each layer's threshold. L numbers."""
-    own = dict(settings.layer_thresholds)
-    return [own.get(layer, settings.threshold) for layer in range(depth)]
-
-
 class ActiveSets:
     """T1's or T2's active sets from pass to pass, as `core.exits.scheduling` makes them, each as one number whose
     lowest bit is layer 0: unions cost nothing then. Equal exits in the ring change counters, never the sets."""

@@ -185,7 +185,7 @@ def _would_fire(record: TokenRecord, audit: Audited, settings: RunSettings) -> B
     """Layers whose score is above the threshold; where nothing is known of scores, all. Shape [L]."""
     if np.isnan(audit.scores).all():
         return np.ones(record.depth, np.bool_)
-    thresholds = np.array([settings.threshold_at(layer) for layer in range(record.depth)])
+    thresholds = np.array(settings.thresholds(record.depth))
     fires: BoolArray = _scores(record, audit) > thresholds
     return fires
 

@@ -93,6 +93,9 @@ class CandidateCurves:
     scores: FloatArray
     """Shape [n], predictor outputs in 0…1."""
     threshold: float
+    """The run's."""
+    thresholds: FloatArray
+    """Shape [L], each layer's own where it has one."""
     candidate_texts: tuple[str, ...]
     """k visible forms, the drafter's best guess first."""
     drafter_probabilities: FloatArray
@@ -249,6 +252,7 @@ def candidate_curves(trace: ReadableTrace, token: int) -> CandidateCurves | None
         probabilities=record.features[layers, k : 2 * k] if len(layers) else np.zeros((0, k), np.float32),
         scores=record.scores[layers],
         threshold=trace.started.settings.threshold,
+        thresholds=np.array(trace.started.settings.thresholds(record.depth)),
         candidate_texts=tuple(visible(b) for b in record.draft.candidate_bytes),
         drafter_probabilities=record.draft.candidate_probabilities,
         emitted_candidate=int(matches[0]) if len(matches) else -1,

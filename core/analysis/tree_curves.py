@@ -40,6 +40,7 @@ def node_curves(trace: ReadableTrace, token: int, node: int | None = None) -> Ca
         probabilities=_probabilities(tree, layers, at, k),
         scores=np.array([_score(tree, tree.layers[int(one)], at) for one in layers], np.float32),
         threshold=trace.started.settings.threshold,
+        thresholds=np.array(trace.started.settings.thresholds(record.depth)),
         candidate_texts=tuple(map(visible, tree.drafted.candidate_bytes[at * k : at * k + k])),
         drafter_probabilities=tree.drafted.candidate_probabilities[at],
         emitted_candidate=int(matches[0]) if len(matches) else -1,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.active_sets import TOLERANCE, ActiveSets, as_masks, as_rows, check_settings, thresholds_of
+from core.analysis.active_sets import TOLERANCE, ActiveSets, as_masks, as_rows, check_settings
 from core.analysis.active_sets import Doubt as Doubt
 from core.analysis.columns import AuditColumns, last_below
 from core.analysis.rescoring import Rescorer
@@ -101,7 +101,7 @@ class Redecider:
         """
         columns = self.columns
         check_settings(columns.settings, settings, columns.depth, self._ranking)
-        thresholds = thresholds_of(settings, columns.depth)
+        thresholds = settings.thresholds(columns.depth)
         acceptable = columns.among & ~(columns.margins < settings.gate)
         acceptable[:, -1] = False
         exits, masks = self._walk(settings, as_masks(acceptable), thresholds)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from core.analysis.what_if import Decisions
 from core.analysis.what_if_trees import TreeDecisions
 from core.config import RunSettings
 from core.trace.events import BoolArray, IntArray
+from core.trace.lazy import Lazy
 from core.trace.reading import ReadableTrace
 
 DOUBT_WORDS = {Doubt.SCORE: "score", Doubt.MARGIN: "margin", Doubt.PREDICTOR: "predictor", Doubt.SHORTLIST: "shortlist"}
@@ -36,7 +36,7 @@ class Change:
     doubts: Doubt
 
 
-class Changes(Sequence[Change]):
+class Changes(Lazy[Change]):
     """In the order of their tokens. Each is put into words when somebody looks: a long run has tens of thousands."""
 
     def __init__(self, tokens: IntArray, change_of: Callable[[int], Change]) -> None:
@@ -46,15 +46,8 @@ class Changes(Sequence[Change]):
     def __len__(self) -> int:
         return len(self.tokens)
 
-    @overload
-    def __getitem__(self, at: int) -> Change: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Change]: ...
-
-    def __getitem__(self, at: int | slice) -> Change | Sequence[Change]:
-        places = range(len(self))[at]
-        return self._change_of(places) if isinstance(places, int) else [self._change_of(place) for place in places]
+    def item(self, place: int) -> Change:
+        return self._change_of(place)
 
 
 @dataclass(frozen=True, slots=True)

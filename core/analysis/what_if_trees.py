@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.active_sets import ActiveSets, as_rows, check_settings, layers_in, thresholds_of
+from core.analysis.active_sets import ActiveSets, as_rows, check_settings, layers_in
 from core.analysis.summaries import first_decided
 from core.analysis.tree_passes import Asked, PassDecision, RecordedPass, decide_pass
 from core.analysis.wording import bold, counted, joined
@@ -153,7 +153,7 @@ class TreeRedecider:
             UserError: as `core.analysis.active_sets.check_settings` says.
         """
         check_settings(self._settings, settings, self._depth, self._ranking)
-        asked = Asked(settings, thresholds_of(settings, self._depth), self._bank, self._depth)
+        asked = Asked(settings, settings.thresholds(self._depth), self._bank, self._depth)
         sets, masks, decided = ActiveSets(settings, self._depth, self._ranking), [], []
         for layers in self._given:
             sets.record(layers - 1)

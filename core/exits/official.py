@@ -100,7 +100,7 @@ def _check_container(path: Path) -> None:
                 raise _refusal(path, "it unpacks to far more than a predictor")
     except FileNotFoundError as error:
         raise UserError(f"There is no file {path}; check its name.") from error
-    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:  # the last is zipfile's for a packing it lacks
+    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:  # the last for a version zipfile cannot read
         raise _refusal(path, "it is no file that torch.save wrote") from error
 
 

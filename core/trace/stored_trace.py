@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from core.errors import UserError
 from core.trace.checking import RunCheck
 from core.trace.database import RUN_PLACES, sound
 from core.trace.events import Event, IntArray, PrefillAdvanced, RunEnded, RunStarted, StageTimes, TokenEmitted
+from core.trace.lazy import Lazy
 from core.trace.overview import NUMBERS, REASONS, Overview
 from core.trace.packing import unpack
 from core.trace.ranges import Unfit
@@ -165,7 +166,7 @@ def read_stretch(file: SessionFile, info: RunInfo, token: int) -> list[Event]:
         return [event for (packed,) in rows for event in unpack(packed, info.layout, info.number)]
 
 
-class StoredRecords(Sequence[TokenRecord]):
+class StoredRecords(Lazy[TokenRecord]):
     """The records of a stored run; those that were looked at last are kept. Any thread may use it."""
 
     def __init__(
@@ -187,16 +188,7 @@ class StoredRecords(Sequence[TokenRecord]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, at: int) -> TokenRecord: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[TokenRecord]: ...
-
-    def __getitem__(self, at: int | slice) -> TokenRecord | Sequence[TokenRecord]:
-        if isinstance(at, slice):
-            return _Part(self, range(self._count)[at])
-        token = range(self._count)[at]
+    def item(self, token: int) -> TokenRecord:
         with self._lock:
             first = int(self._overview.passes[token]) if token < len(self._overview) else token
             return self._pass(first)[token - first]
@@ -257,26 +249,6 @@ class StoredRecords(Sequence[TokenRecord]):
                 times=StageTimes(total=float(seen.seconds[token])),
             )
         return record
-
-
-class _Part(Sequence[TokenRecord]):
-    """Some of the records, in their order, read when they are asked for."""
-
-    def __init__(self, records: StoredRecords, tokens: range) -> None:
-        self._records, self._tokens = records, tokens
-
-    def __len__(self) -> int:
-        return len(self._tokens)
-
-    @overload
-    def __getitem__(self, at: int) -> TokenRecord: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[TokenRecord]: ...
-
-    def __getitem__(self, at: int | slice) -> TokenRecord | Sequence[TokenRecord]:
-        tokens = self._tokens[at]
-        return _Part(self._records, tokens) if isinstance(tokens, range) else self._records[tokens]
 
 
 _REASON_NUMBERS = {reason.value: number for number, reason in enumerate(REASONS)}

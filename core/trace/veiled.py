@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
 
 from core.trace.events import IntArray, PrefillAdvanced, RunStarted
+from core.trace.lazy import Lazy
 from core.trace.overview import NUMBERS, Overview
 from core.trace.reading import ReadableTrace
 from core.trace.records import TokenRecord
@@ -64,7 +64,7 @@ class VeiledTrace:
         return self.of.sweep(wanted)
 
 
-class _First(Sequence[TokenRecord]):
+class _First(Lazy[TokenRecord]):
     """The records of the told tokens, read when they are asked for."""
 
     def __init__(self, trace: VeiledTrace) -> None:
@@ -73,13 +73,5 @@ class _First(Sequence[TokenRecord]):
     def __len__(self) -> int:
         return self._trace.emitted_count
 
-    @overload
-    def __getitem__(self, at: int) -> TokenRecord: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[TokenRecord]: ...
-
-    def __getitem__(self, at: int | slice) -> TokenRecord | Sequence[TokenRecord]:
-        places = range(len(self))[at]
-        records = self._trace.of.records
-        return records[places] if isinstance(places, int) else [records[place] for place in places]
+    def item(self, token: int) -> TokenRecord:
+        return self._trace.of.records[token]

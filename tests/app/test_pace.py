@@ -42,7 +42,7 @@ def shown(views: Views) -> dict[str, object]:
     """What all views show, in values that can be compared."""
     curves, series = views.curves.curves, views.exits.series
     return {
-        "strip": (views.tokens._texts, views.tokens._exit_layers, views.tokens._outcomes, views.tokens._in_flight),
+        "strip": (vars(views.tokens._tokens), views.tokens._in_flight),
         "chosen": [view.selection for view in (views.exits, views.scheduler, views.curves)],
         "bars": (series.exit_layers.tolist(), series.outcomes.tolist(), np.nan_to_num(series.running_mean).tolist()),
         "map": views.scheduler.states.tolist(),
@@ -109,7 +109,7 @@ def test_that_each_token_reaches_the_strip_at_once_and_the_plots_in_their_turn(m
         grow(live, [event], trace, ticks=2)
         ticks += 2
         if isinstance(event, TokenEmitted) and event.token:
-            assert len(live.tokens._texts) == trace.emitted_count
+            assert len(live.tokens._tokens.texts) == trace.emitted_count
     assert sum(drawn[key] for key in drawn if key != TOKENS.key) <= ticks / STRIDE + 2 * len(VIEWS)  # its first sight
     assert all(drawn.values())
 
@@ -142,7 +142,7 @@ def test_that_the_window_is_calm_while_a_run_is_at_full_speed_and_not_otherwise(
     assert not throttle.calm
     qtbot.waitUntil(lambda: stage.work.views.is_idle)
     assert stage.session.trace is not None
-    assert len(stage.work.views.tokens._texts) == stage.session.trace.emitted_count
+    assert len(stage.work.views.tokens._tokens.texts) == stage.session.trace.emitted_count
     assert stage.work.views.figures.count == stage.session.trace.emitted_count
 
 
@@ -158,7 +158,7 @@ def test_that_panels_keep_what_they_show_while_a_prompt_is_read_unless_that_take
     for _ in range(2):
         live.set_empty(sentences)
     ticks(live)
-    assert live.tokens._texts == []
+    assert live.tokens._tokens.texts == []
     assert {key: shown(live)[key] for key in ("bars", "map", "curves", "why")} == {
         key: was[key] for key in ("bars", "map", "curves", "why")
     }

@@ -90,6 +90,7 @@ def candidates(layers: tuple[int, ...] = (11, 15, 19, 22), emitted: int = 0, exi
         probabilities=np.column_stack([rising, rest]).astype(np.float32),
         scores=np.linspace(0.2, 0.8, len(layers)).astype(np.float32),
         threshold=0.5,
+        thresholds=np.full(DEPTH, 0.5),
         candidate_texts=("·blue", "·<red>", "·하늘", "·so"),
         drafter_probabilities=np.array([0.41, 0.22, 0.08, 0.03], np.float32),
         emitted_candidate=emitted,

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from tests.widgets.plots import DEPTH, audited, candidates, click, painted, shown
+from tests.widgets.plots import DEPTH, audited, candidates, click, painted, pixel, shown
 from widgets.candidate_legend import STYLES, CandidateLegend, Entry
-from widgets.curve_items import DOTTED, SOLID, STRIP, THIN, exit_label, runs
+from widgets.curve_items import DOTTED, SOLID, STRIP, THIN, exit_label, runs, strip_y
 from widgets.palette import DARK, LIGHT
 from widgets.probability_curves import NO_DRAFT, NO_TOKEN, PREFILL, ProbabilityCurvesView, readout
 from widgets.selection import Selection
@@ -123,6 +125,26 @@ def test_that_the_readout_tells_all_values_and_whether_an_exit_was_proposed() ->
 @pytest.mark.parametrize(("layer", "words"), [(3, "not evaluated"), (27, "not run: the token left at 23")])
 def test_that_the_readout_says_why_a_layer_has_no_values(layer: int, words: str) -> None:
     assert words in readout(candidates(), layer, DARK)
+
+
+def test_that_a_layer_is_held_against_its_own_threshold(view: ProbabilityCurvesView) -> None:
+    made = candidates()
+    own = made.thresholds.copy()
+    own[11:16] = 0.15
+    strict = replace(made, thresholds=own)
+    assert "score 0.20 ≤ 0.50" in readout(made, 11, LIGHT)
+    assert "score 0.20 &gt; 0.15" in readout(strict, 11, LIGHT)
+    for curves, level in ((made, 0.5), (strict, 0.15)):
+        view.set_curves(curves)
+        assert {one: dashes_at(view, 14, one) > 0 for one in (0.15, 0.5)} == {one: one == level for one in (0.15, 0.5)}
+
+
+def dashes_at(view: ProbabilityCurvesView, layer: int, score: float) -> int:
+    """Pixels of the threshold's line beside this place of the strip."""
+    image = painted(view)
+    at = view.canvas.pos() + pixel(view, layer, float(strip_y(score)))
+    near = [(at.x() + x, at.y() + y) for x in range(-8, 9) for y in (-1, 0, 1)]
+    return sum(image.pixelColor(*place).name() == DARK.muted for place in near)
 
 
 def test_that_a_very_long_token_text_is_cut_in_the_readout() -> None:
