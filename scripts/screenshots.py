@@ -249,9 +249,9 @@ def main() -> int:
     arguments.out.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     application = make_application()
-    with tempfile.TemporaryDirectory() as folder:
-        keep_settings_in(folder)
-        for mode in (ThemeMode.DARK, ThemeMode.LIGHT):
+    for mode in (ThemeMode.DARK, ThemeMode.LIGHT):
+        with tempfile.TemporaryDirectory() as folder:  # the layouts of one theme's windows are not the next one's
+            keep_settings_in(folder)
             if not arguments.sample:
                 live = Studio(application, mode, arguments.out)
                 live.take_all(arguments.model)
