@@ -7,6 +7,7 @@ never by the number of tokens.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -143,15 +144,15 @@ class PixelItem:
         view, left = self.host.view_area(), token - 0.5 - _REACH * wide
         self.update(QRectF(left, view.top(), max(view.right() - left, 0), view.height()))
 
-    # Subclasses say these two.
+    # What subclasses say. Qt's metaclass leaves no room for ABC's; the type checker refuses to make what lacks one.
 
+    @abstractmethod
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
         """Paint; the painter is as it was afterwards, whatever was set."""
-        raise NotImplementedError
 
+    @abstractmethod
     def apply_theme(self, theme: Theme) -> None:
         """Take over these colours."""
-        raise NotImplementedError
 
 
 class Cursor(PixelItem):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -68,14 +69,16 @@ class RowList(QTableView):
         if row < 0 or not plain or not self.take_key(row, event.key()):
             super().keyPressEvent(event)
 
-    def take_key(self, row: int, key: int) -> bool:
-        """Do what a plain key means in the current row; False leaves it to the table."""
-        raise NotImplementedError
-
     def choose(self, row: int) -> None:
         """Put the cursor into this row, or the last one where there are fewer."""
         if count := self.model().rowCount():
             self.setCurrentIndex(self.model().index(min(row, count - 1), 0))
+
+    # What subclasses say. Qt's metaclass leaves no room for ABC's; the type checker refuses to make what lacks one.
+
+    @abstractmethod
+    def take_key(self, row: int, key: int) -> bool:
+        """Do what a plain key means in the current row; False leaves it to the table."""
 
 
 def make_list(table: QTableView) -> None:

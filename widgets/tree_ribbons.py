@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
@@ -41,10 +43,11 @@ class TreeItem(QGraphicsItem):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             self.draw(painter, self.look)
 
-    # Qt's metaclass leaves no room for ABC's, so a forgotten one is told when it is called.
+    # What subclasses say. Qt's metaclass leaves no room for ABC's; the type checker refuses to make what lacks one.
 
+    @abstractmethod
     def draw(self, painter: QPainter, look: TreeLook) -> None:
-        raise NotImplementedError
+        """Paint what this look has of it."""
 
 
 class RibbonsItem(TreeItem):
