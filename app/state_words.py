@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.run_state import RunState
+from core.choices import Policy
 
 if TYPE_CHECKING:
     from core.trace.reading import ReadableTrace
@@ -30,6 +31,14 @@ PURPOSE = {
     "why": "Why the selected token left where it did, in words",
 }
 """By panel: what will stand there."""
+
+DENSE = "A dense run watches no layers.\nChoose a SpecEE policy to see the scheduler at work."
+
+
+def nothing_to_show(key: str, trace: ReadableTrace | None) -> str | None:
+    """What to show in place of a panel's view whatever there is of the run; None where the view has its part."""
+    is_dense = trace is not None and trace.started is not None and trace.started.settings.policy is Policy.DENSE
+    return DENSE if key == "scheduler" and is_dense else None
 
 
 def empty_sentences(state: RunState, has_model: bool, trace: ReadableTrace | None) -> dict[str, str] | None:

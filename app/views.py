@@ -8,19 +8,21 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.curves_panel import draw_curves
+from app.curves_panel import curves_words, node_of
 from app.dressing import Dressing
 from app.figures import Figures
+from app.foreseen import Foreseen
 from app.hover_notes import sources, wrong_tokens
 from app.legends import Legends
 from app.pages import Pages
 from app.panel import Panel
 from app.places import CURVES, EXITS, SCHEDULER, TOKENS, TREE, VIEWS, WHY, Place
 from app.read_ahead import ReadAhead
+from app.state_words import nothing_to_show
+from app.title_words import why_no_draft
 from app.tree_panel import draw_tree, touches
-from app.why_panel import draw_why
+from app.why_panel import why_words
 from core.analysis.summaries import scheduler_map, token_chips
-from core.choices import Policy
 from core.trace.events import IntArray
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord
@@ -38,8 +40,6 @@ from widgets.why_view import WhyView
 
 Marked = TokenStrip | ExitChart | SchedulerMapView | ProbabilityCurvesView | TreeView
 View = Marked | WhyView
-
-DENSE = "A dense run watches no layers.\nChoose a SpecEE policy to see the scheduler at work."
 
 
 class Views(QObject):
@@ -66,8 +66,8 @@ class Views(QObject):
         self.throttle = Throttle(self)
         """Who draws when: panels elsewhere in the window may take their turns in it, too."""
         self._pages = Pages(self.panels, self.throttle, self)
-        self._read_ahead = ReadAhead(self)
-        self._read_ahead.expected.connect(self._make_room)
+        self._read_ahead, self._foreseen = ReadAhead(self), Foreseen()
+        self._read_ahead.expected.connect(self._expect)
         self._draw: dict[str, Callable[[int], None]] = {}
         self._views: dict[str, View] = {}
         self._dressing = Dressing(self.throttle, self._is_in_sight, lambda key, on: self._views[key].apply_theme(on))
@@ -156,10 +156,12 @@ class Views(QObject):
         self._marked[key].set_selection(self._selection)
 
     @Slot(int)
-    def _make_room(self, token: int) -> None:
-        for view in self._marked.values():
-            if isinstance(view, TokenPlot):
-                view.make_room(token)
+    def _expect(self, token: int) -> None:
+        for plot in (self.exits, self.scheduler):
+            plot.make_room(token)
+        curves = self._foreseen.make(self._trace, Selection(token, self._selection.layer))
+        if curves is not None and self._is_in_sight(CURVES.key):
+            self.curves.expect(curves)
 
     def set_highlight(self, tokens: IntArray, name: str) -> None:
         """Mark these 0-based tokens, ascending, in strip and chart; `name` tells in the legend what they are."""
@@ -181,7 +183,7 @@ class Views(QObject):
 
         Where there is a run each panel changes in its turn; while it reads its prompt at full speed, a while later.
         """
-        wanted = {key: sentences[key] if sentences else self._nothing_to_show(key) for key in self.panels}
+        wanted = {key: sentences[key] if sentences else nothing_to_show(key, self._trace) for key in self.panels}
         self._pages.turn(wanted, in_turns=self._trace is not None, patient=self._keeps(WHY.key))
 
     def set_calm(self, on: bool) -> None:
@@ -323,7 +325,10 @@ class Views(QObject):
             panel.set_subtitle("")
         elif record.token >= first:
             self._pace(self.curves)
-            draw_curves(self.curves, panel, self._trace, record, self._selection.node, self._theme)
+            node = node_of(record, self._selection.node)
+            curves = self._foreseen.curves(self._trace, record, node)
+            self.curves.set_curves(curves, why_no_draft(self._trace, record))
+            panel.set_subtitle(curves_words(self.curves, record, node, self._theme))
 
     def _draw_tree(self, first: int) -> None:
         record = self._record()
@@ -332,11 +337,8 @@ class Views(QObject):
 
     def _draw_why(self, first: int) -> None:
         if self._trace is not None:
-            draw_why(self.why, self.panels[WHY.key], self._trace, self._record(), self._selection)
-
-    def _nothing_to_show(self, key: str) -> str | None:
-        started = self._trace.started if self._trace else None
-        return DENSE if key == SCHEDULER.key and started and started.settings.policy is Policy.DENSE else None
+            self.why.set_text(self._foreseen.why(self._trace, self._selection))
+            self.panels[WHY.key].set_subtitle(why_words(self._record(), self._selection))
 
     def _count(self) -> int:
         return self._trace.emitted_count if self._trace is not None else 0

@@ -1,21 +1,15 @@
-"""The why paragraph in its panel, whose title names what it is about."""
+"""The words above the why paragraph: what it is about."""
 
 from __future__ import annotations
 
-from app.panel import Panel
 from app.title_words import token_words
-from core.analysis.why import why
-from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord
 from widgets.selection import Selection
-from widgets.why_view import WhyView
 
 
-def draw_why(
-    view: WhyView, panel: Panel, trace: ReadableTrace, record: TokenRecord | None, selection: Selection
-) -> None:
-    """Explain what is selected; `record` is its token's, None where there is none."""
+def why_words(record: TokenRecord | None, selection: Selection) -> str:
+    """The panel's subtitle; `record` is the selected token's, None where there is none."""
+    if record is None:
+        return ""
     layer = selection.layer
-    view.set_text(why(trace, selection.token, layer))
-    words = token_words(record) if record else ""
-    panel.set_subtitle(words + (f" · layer {layer + 1}" if record and layer is not None else ""))
+    return token_words(record) + (f" · layer {layer + 1}" if layer is not None else "")

@@ -248,6 +248,10 @@ class ExitLine(CurveItem):
         painter.drawText(QPointF(left, top + metrics.ascent() + 2), text)
 
 
+Shown = tuple[CandidateCurves | None, bool, bool]
+"""The curves, whether scores are shown, and whether probabilities in the whole vocabulary are."""
+
+
 class CurvesPicture(MadeBefore):
     """All of it above each other, made as the curves come: together with the rest of the plot it would take a frame
     too long."""
@@ -255,24 +259,45 @@ class CurvesPicture(MadeBefore):
     def __init__(self) -> None:
         super().__init__()
         self.items: tuple[CurveItem, ...] = (Ground(), Scores(), ExitLine(), Curves())
+        self._shown: Shown = (None, True, False)
+        self._next: tuple[Shown, Pixels, QPixmap] | None = None
+        """What is expected, and the picture made of it for this place."""
 
     def set_data(self, data: CandidateCurves | None, show_score: bool, full: bool) -> None:
         """As `CurveItem.set_data`."""
-        for item in self.items:
-            item.set_data(data, show_score, full)
+        self._tell((data, show_score, full))
         self.forget()
+        if self._next is not None and self._next[0][0] is data and self._next[:2] == (self._shown, self._pixels):
+            self._picture = self._next[2]
+        self._next = None
         self.make()
+
+    def expect(self, data: CandidateCurves, show_score: bool, full: bool) -> None:
+        """Make the picture of what will probably be shown next. Nothing that is seen changes."""
+        if self._pixels is None:
+            return
+        shown, wanted = self._shown, (data, show_score, full)
+        self._tell(wanted)
+        self._next = wanted, self._pixels, self.picture_for(self._pixels)
+        self._tell(shown)
+
+    def _tell(self, shown: Shown) -> None:
+        self._shown = shown
+        for item in self.items:
+            item.set_data(*shown)
 
     def apply_theme(self, theme: Theme) -> None:
         for item in self.items:
             item.apply_theme(theme)
         self.forget()
+        self._next = None
 
     def set_font(self, font: QFont) -> None:
         """Write in this type."""
         for item in self.items:
             item.font = font
         self.forget()
+        self._next = None
 
     def paint_all(self, painter: QPainter, pixels: Pixels) -> None:
         for item in self.items:

@@ -34,29 +34,30 @@ class MadeBefore(PixelItem):
     def make(self) -> None:
         """Make the picture now, for the place that the last one was made for."""
         if self._picture is None and self._pixels is not None:
-            self._make(self._pixels)
+            self._picture = self.picture_for(self._pixels)
 
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
         if self._picture is None or self._pixels != pixels:
-            self._make(pixels)
-        if self._picture is not None:
-            painter.drawPixmap(_corner(pixels), self._picture)
+            self._picture, self._pixels = self.picture_for(pixels), pixels
+        painter.drawPixmap(_corner(pixels), self._picture)
 
-    def _make(self, pixels: Pixels) -> None:
-        corner, self._pixels = _corner(pixels), pixels
+    def picture_for(self, pixels: Pixels) -> QPixmap:
+        """All of it as it is now, painted for this place."""
+        corner = _corner(pixels)
         width, height = (
             math.ceil((end - start) * pixels.ratio)
             for end, start in ((pixels.area.right(), corner.x()), (pixels.area.bottom(), corner.y()))
         )
-        self._picture = QPixmap(width, height)
-        self._picture.setDevicePixelRatio(pixels.ratio)
-        self._picture.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(self._picture)
+        picture = QPixmap(width, height)
+        picture.setDevicePixelRatio(pixels.ratio)
+        picture.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(picture)
         try:
             painter.translate(-corner)
             self.paint_all(painter, pixels)
         finally:
             painter.end()
+        return picture
 
 
 def _corner(pixels: Pixels) -> QPointF:

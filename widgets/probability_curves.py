@@ -133,7 +133,10 @@ class ProbabilityCurvesView(PlotView):
     @property
     def full(self) -> bool:
         """Whether probabilities in the whole vocabulary are shown."""
-        return self._wants_full and self.curves is not None and self.curves.audit is not None
+        return self._is_full(self.curves)
+
+    def _is_full(self, curves: CandidateCurves | None) -> bool:
+        return self._wants_full and curves is not None and curves.audit is not None
 
     def set_curves(self, curves: CandidateCurves | None, why_empty: str = NO_DRAFT) -> None:
         """Show these curves, or the sentence that says why there are none."""
@@ -150,6 +153,10 @@ class ProbabilityCurvesView(PlotView):
         self.picture.set_data(curves, self.show_score, self.full)
         self.show_selection()
         self.refresh_hover()
+
+    def expect(self, curves: CandidateCurves) -> None:
+        """Get ready for these, which will probably come next."""
+        self.picture.expect(curves, self.show_score, self._is_full(curves))
 
     def clear(self) -> None:
         """Show no token."""

@@ -92,7 +92,7 @@ class ShortLine(QuietLabel):
         self.lead.setText(words)
         left = math.ceil(QFontMetricsF(self.lead.font()).horizontalAdvance(words)) if words else 0
         self.lead.setGeometry(0, 0, left, self.height())
-        self.label.setGeometry(left, 0, max(self.width() - left, 0), self.height())
+        self.label.setGeometry(left, 0, self.width(), self.height())  # of another width it would be laid out anew
         if rest != self.label.text():
             self.label.setText(rest)
             self.label.sizeHint()  # lays it out; while it is painted that would have it painted once more

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.classification import BINS, bins_of, calibration_error, roc_auc
+from core.analysis.layer_facts import LayerFacts, portions
 from core.trace.events import BoolArray, FloatArray, IntArray
-from core.trace.overview import candidates_of
 from core.trace.reading import ReadableTrace
-from core.trace.records import TokenRecord
 
 Z = 1.96
 """Standard deviations on either side that hold 95 % of a normal distribution."""
@@ -122,35 +121,30 @@ class Curves:
 def judgements(trace: ReadableTrace, watch: Callable[[int], object] | None = None) -> Judgements:
     """Gather a run's audited tokens; works for trees too, whose tokens are judged at their own nodes.
 
-    `watch` is told each token that has been looked at, and may raise to end it: a long run's are read one by one.
+    Scores are the engine's own where it asked; those of a token whose audit cannot be read any more stay NaN. `watch`
+    is told, now and then, how many tokens have been looked at, and may raise to end it.
     """
-    tokens = np.flatnonzero(trace.overview.audited)
+    audited = trace.overview.audited
+    tokens = np.flatnonzero(audited)
     tokens = tokens[tokens > 0]
-    shape = (len(tokens), trace.depth)
-    found = Judgements(
-        tokens=tokens,
-        scores=np.full(shape, np.nan, np.float32),
-        agrees=np.zeros(shape, np.bool_),
-        among=np.zeros(shape, np.bool_),
-        asked=np.zeros(shape, np.bool_),
-    )
-    for row, token in enumerate(tokens.tolist()):
-        _fill(found, row, trace.records[token])
+    shape, row = (len(tokens), trace.depth), 0
+    found = Judgements(tokens, np.full(shape, np.nan, np.float32), *(np.zeros(shape, np.bool_) for _ in range(3)))
+    for facts in portions(trace, 1, len(audited)):
+        row += _fill(found, row, facts, audited[facts.first : facts.first + len(facts)])
         if watch is not None:
-            watch(token)
+            watch(facts.first + len(facts))
     return found
 
 
-def _fill(found: Judgements, row: int, record: TokenRecord) -> None:
-    """Take in one token; of one whose audit cannot be read any more the scores stay NaN."""
-    if record.audit is None:
-        return
-    candidates = candidates_of(record)
-    found.scores[row] = np.where(np.isnan(record.scores), record.audit.scores, record.scores)
-    found.agrees[row] = record.audit.token_ids == record.audit.full_depth_id
-    if candidates is not None:
-        found.among[row] = np.isin(record.audit.token_ids, candidates)
-    found.asked[row] = record.evaluated
+def _fill(found: Judgements, row: int, facts: LayerFacts, wanted: BoolArray) -> int:
+    """Take in some of these tokens from row `row` on; how many."""
+    end = row + int(wanted.sum())
+    known = facts.audited[wanted]
+    found.scores[row:end] = np.where(known[:, None], facts.best_scores[wanted], np.nan)
+    found.agrees[row:end] = facts.agrees[wanted]
+    found.among[row:end] = facts.among[wanted]
+    found.asked[row:end] = facts.asked[wanted] & known[:, None]
+    return end - row
 
 
 def wilson(hits: IntArray, counts: IntArray) -> Share:

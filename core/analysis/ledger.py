@@ -19,17 +19,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.layer_facts import LayerFacts, portions
 from core.analysis.wording import bold, counted
 from core.config import RunSettings
-from core.exits.stability import first_stable
-from core.trace.events import Audited, BoolArray, ExitReason, FloatArray, IntArray, WalkEnd
-from core.trace.overview import NO_CANDIDATE, final_rank, is_wrong
+from core.trace.events import BoolArray, ExitReason, IntArray
+from core.trace.overview import NO_CANDIDATE, REASONS
 from core.trace.reading import ReadableTrace
-from core.trace.records import TokenRecord
 
 
 class Entry(IntEnum):
@@ -119,20 +119,24 @@ class LedgerRow:
 
 def ledger(trace: ReadableTrace, first: int = 0, last: int | None = None) -> Ledger:
     """The emitted tokens from `first` on, up to `last` - 1 where it is given."""
-    settings = trace.started.settings if trace.started else RunSettings()
     last = trace.emitted_count if last is None else min(last, trace.emitted_count)
-    records = [trace.records[token] for token in range(first, last)]
-    exits = trace.exit_layers[first:last]
-    entries = np.array([entry_of(record, settings) for record in records], np.uint8)
+    empty = Ledger(first, np.zeros(0, np.uint8), *(np.zeros(0, np.int64) for _ in range(4)))
+    return reduce(extended, (_of(trace, facts) for facts in portions(trace, first, last)), empty)
+
+
+def _of(trace: ReadableTrace, facts: LayerFacts) -> Ledger:
+    seen, here = trace.overview, slice(facts.first, facts.first + len(facts))
+    entries, exits = _entries(trace, facts), trace.exit_layers[here]
     early = (entries == Entry.RIGHT_EXIT) | (entries == Entry.WRONG_EXIT)
-    begins = trace.overview.passes[first:last] == np.arange(first, last)
+    begins = seen.passes[here] == np.arange(here.start, here.stop)
+    lost = np.where((entries == Entry.NONE) | (entries == Entry.WRONG_EXIT), 0, exits - _stable(facts).argmax(1) - 1)
     return Ledger(
-        first=first,
+        first=facts.first,
         entries=entries,
         saved=np.where(early, trace.depth - exits, 0),
-        lost=np.array([_lost(r, Entry(e)) for r, e in zip(records, entries, strict=True)], np.int64),
-        refusals=np.where(begins, trace.overview.refusals[first:last], 0),
-        gated=np.where(begins, np.array([_gated(record) for record in records], np.int64), 0),
+        lost=np.maximum(lost, 0),
+        refusals=np.where(begins, seen.refusals[here], 0),
+        gated=np.where(begins, facts.gated, 0),
     )
 
 
@@ -152,66 +156,52 @@ def extended(before: Ledger, tail: Ledger) -> Ledger:
     return Ledger(before.first, *(np.concatenate(pair) for pair in pairs))
 
 
-def entry_of(record: TokenRecord, settings: RunSettings) -> Entry:
-    """The class of one token."""
-    emitted, audit = record.emitted, record.audit
-    if emitted is None or audit is None or emitted.reason is ExitReason.PREFILL:
-        return Entry.NONE
-    if emitted.exit_layer < record.depth:
-        return Entry.WRONG_EXIT if is_wrong(record) else Entry.RIGHT_EXIT
-    stable = np.arange(record.depth) >= first_stable(audit.token_ids)
-    stable[-1] = False
-    if not stable.any():
-        return Entry.NOTHING_TO_GAIN
-    if record.draft is None and record.tree is None:
-        looked = bool((record.evaluated & stable).any())
-        return Entry.MISSED_BY_SCORE if looked else Entry.MISSED_BY_SCHEDULE
-    return _missed(record, audit, settings, stable)
+def _entries(trace: ReadableTrace, facts: LayerFacts) -> NDArray[np.uint8]:
+    """The class of each token. Shape [n]."""
+    seen, here = trace.overview, slice(facts.first, facts.first + len(facts))
+    stable = _stable(facts)
+    stable[:, -1] = False
+    settings = trace.started.settings if trace.started else RunSettings()
+    missed = np.where(facts.drafted, _missed(facts, settings, stable, seen.final_ranks[here]), _unlooked(facts, stable))
+    wrong = facts.own_ids[:, -1] != seen.token_ids[here]
+    found = np.where(stable.any(1), missed, Entry.NOTHING_TO_GAIN)
+    found = np.where(trace.exit_layers[here] < trace.depth, np.where(wrong, Entry.WRONG_EXIT, Entry.RIGHT_EXIT), found)
+    told = facts.audited & (seen.reasons[here] != _PREFILL)
+    return np.where(told, found, Entry.NONE).astype(np.uint8)
 
 
-def _missed(record: TokenRecord, audit: Audited, settings: RunSettings, stable: BoolArray) -> Entry:
-    if final_rank(record) == NO_CANDIDATE:
-        return Entry.MISSED_BY_DRAFTER
-    if any(stable[layer] for layer in _refused_by_check(record)):
-        return Entry.MISSED_BY_GATE
-    active = record.schedule.active if record.schedule else np.zeros(record.depth, np.bool_)
-    fires, sure = _would_fire(record, audit, settings) & stable & ~active, audit.margins >= settings.gate
-    if (fires & sure).any():
-        return Entry.MISSED_BY_SCHEDULE
-    return Entry.MISSED_BY_GATE if fires.any() else Entry.MISSED_BY_SCORE
+_PREFILL = REASONS.index(ExitReason.PREFILL)
 
 
-def _would_fire(record: TokenRecord, audit: Audited, settings: RunSettings) -> BoolArray:
-    """Layers whose score is above the threshold; where nothing is known of scores, all. Shape [L]."""
-    if np.isnan(audit.scores).all():
-        return np.ones(record.depth, np.bool_)
-    thresholds = np.array(settings.thresholds(record.depth))
-    fires: BoolArray = _scores(record, audit) > thresholds
+def _stable(facts: LayerFacts) -> BoolArray:
+    """Layers from which on every layer's own token is the full-depth one. Shape [n, L]."""
+    found: BoolArray = np.logical_and.accumulate(facts.agrees[:, ::-1], axis=1)[:, ::-1].copy()
+    return found
+
+
+def _unlooked(facts: LayerFacts, stable: BoolArray) -> IntArray:
+    """What kept tokens for which nothing was drafted. Shape [n]."""
+    return np.where((facts.asked & stable).any(1), Entry.MISSED_BY_SCORE, Entry.MISSED_BY_SCHEDULE)
+
+
+def _missed(facts: LayerFacts, settings: RunSettings, stable: BoolArray, ranks: IntArray) -> IntArray:
+    """What kept tokens with candidates; `ranks` are the full-depth tokens' among them. Shape [n]."""
+    fires = _would_fire(facts, settings) & stable & ~facts.active
+    sure = facts.margins >= settings.gate
+    reasons = (
+        (ranks == NO_CANDIDATE, Entry.MISSED_BY_DRAFTER),
+        ((facts.refused & stable).any(1), Entry.MISSED_BY_GATE),
+        ((fires & sure).any(1), Entry.MISSED_BY_SCHEDULE),
+        (fires.any(1), Entry.MISSED_BY_GATE),
+    )
+    return np.select([applies for applies, _ in reasons], [entry for _, entry in reasons], Entry.MISSED_BY_SCORE)
+
+
+def _would_fire(facts: LayerFacts, settings: RunSettings) -> BoolArray:
+    """Layers whose score is above the threshold; where nothing is known of scores, all. Shape [n, L]."""
+    silent = np.isnan(facts.audit_scores).all(1, keepdims=True)
+    fires: BoolArray = silent | (facts.best_scores > np.array(settings.thresholds(facts.margins.shape[1])))
     return fires
-
-
-def _scores(record: TokenRecord, audit: Audited) -> FloatArray:
-    """The audit's scores, and the engine's own where it asked the predictor. Shape [L]."""
-    return np.where(np.isnan(record.scores), audit.scores, record.scores)
-
-
-def _refused_by_check(record: TokenRecord) -> list[int]:
-    """Layers at which the check refused this very token although it was a candidate."""
-    if record.tree is None:
-        return list(record.verified)
-    return [layer for layer, walk in record.tree.verified.items() if walk.end is WalkEnd.GATED]
-
-
-def _gated(record: TokenRecord) -> int:
-    if record.tree is not None:
-        return sum(walk.end is WalkEnd.GATED for walk in record.tree.verified.values())
-    return sum(check.gated for check in record.verified.values())
-
-
-def _lost(record: TokenRecord, entry: Entry) -> int:
-    if entry in (Entry.NONE, Entry.WRONG_EXIT) or record.audit is None or record.emitted is None:
-        return 0
-    return max(0, record.emitted.exit_layer - first_stable(record.audit.token_ids) - 1)
 
 
 def what_is_missing(trace: ReadableTrace) -> str:

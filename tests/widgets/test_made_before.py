@@ -46,6 +46,41 @@ def test_that_curves_are_made_when_they_come_and_copied_when_they_are_painted(
     assert len(made) == 1
 
 
+def test_that_expected_curves_are_made_ahead_and_look_as_if_they_had_not_been(
+    view: ProbabilityCurvesView, made: list[Pixels]
+) -> None:
+    before, coming = painted(view), audited(candidates(emitted=2))
+    view.expect(coming)
+    assert len(made) == 1
+    assert painted(view) == before
+    view.set_curves(coming)
+    ahead = painted(view)
+    assert len(made) == 1
+    view.set_curves(audited(candidates(emitted=2)))
+    assert len(made) == 2
+    assert painted(view) == ahead
+
+
+@pytest.mark.parametrize("change", ["scores", "theme", "size", "others"])
+def test_that_what_was_expected_is_not_shown_where_something_else_came(
+    view: ProbabilityCurvesView, change: str
+) -> None:
+    coming = audited(candidates(emitted=2))
+    view.expect(coming)
+    if change == "scores":
+        view.score_box.click()
+    elif change == "theme":
+        view.apply_theme(LIGHT)
+    elif change == "size":
+        view.resize(480, 260)
+    else:
+        view.set_curves(candidates(emitted=1))
+    view.set_curves(coming)
+    seen = painted(view)
+    view.picture.forget()
+    assert painted(view) == seen
+
+
 def test_that_another_size_or_theme_has_them_made_anew(view: ProbabilityCurvesView, made: list[Pixels]) -> None:
     view.resize(480, 260)
     painted(view)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -80,3 +81,27 @@ def test_that_words_before_a_legend_are_the_only_thing_that_changes_with_them(li
     assert line.lead.text() == "token 1234 \u00a0"
     line.setText("nothing")
     assert (line.lead.text(), line.label.text()) == ("nothing", "")
+
+
+def test_that_a_legend_after_other_words_is_moved_and_not_laid_out_anew(line: ShortLine) -> None:
+    line.setText(f"token 7 &nbsp;{LEGEND}")
+    painted = Painted(line)
+    line.setText(f"token 8, of quite another length &nbsp;{LEGEND}")
+    for _ in range(3):
+        QApplication.processEvents()
+    assert painted.count == 1  # a text that is laid out while it is painted asks for another frame
+
+
+class Painted(QObject):
+    """Counts how often a widget is painted."""
+
+    def __init__(self, widget: ShortLine) -> None:
+        super().__init__(widget)
+        for _ in range(3):
+            QApplication.processEvents()
+        self.count = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() is QEvent.Type.Paint
+        return False

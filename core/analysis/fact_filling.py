@@ -1,0 +1,83 @@
+"""Fills rows of `LayerFacts` from what was recorded: one token by its record, or many of a stored run at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.trace.events import Audited, BoolArray, DraftProposed, LayerRun, ScheduleChosen, Verified, WalkEnd
+from core.trace.overview import candidates_of
+from core.trace.records import TokenRecord
+from core.trace.sweep import Swept, Wanted
+
+if TYPE_CHECKING:
+    from core.analysis.layer_facts import LayerFacts
+
+
+def wanted(depth: int) -> Wanted:
+    """What `fill_swept` needs of the events; `depth` is L."""
+    layers = (depth,)
+    return {
+        DraftProposed: {"candidate_ids": (None,)},
+        ScheduleChosen: {"active": layers},
+        LayerRun: {"layer": None, "score": None},
+        Verified: {"layer": None, "gated": None},
+        Audited: {"token_ids": layers, "margins": layers, "scores": layers},
+    }
+
+
+def fill_record(facts: LayerFacts, row: int, record: TokenRecord) -> None:
+    """Fill one token's row."""
+    facts.drafted[row] = record.draft is not None or record.tree is not None
+    facts.scores[row] = record.scores
+    facts.asked[row] = record.evaluated
+    if record.schedule is not None:
+        facts.active[row] = record.schedule.active
+    _fill_checks(facts, row, record)
+    if record.audit is None:
+        return
+    facts.audited[row] = True
+    facts.own_ids[row] = record.audit.token_ids
+    facts.margins[row] = record.audit.margins
+    facts.audit_scores[row] = record.audit.scores
+    if (candidates := candidates_of(record)) is not None:
+        facts.among[row] = np.isin(record.audit.token_ids, candidates)
+
+
+def _fill_checks(facts: LayerFacts, row: int, record: TokenRecord) -> None:
+    """Of a tree's walks, those that the gate ended refused a candidate; another token was at fault in all others."""
+    if record.tree is None:
+        facts.refused[row, list(record.verified)] = True
+        facts.gated[row] = sum(check.gated for check in record.verified.values())
+    else:
+        gated = [layer for layer, walk in record.tree.verified.items() if walk.end is WalkEnd.GATED]
+        facts.refused[row, gated] = True
+        facts.gated[row] = len(gated)
+
+
+def fill_swept(facts: LayerFacts, swept: Swept) -> BoolArray:
+    """Fill the rows of tokens that were read together; which of them these are, shape [n]."""
+    first, rows = swept.first, swept.rows
+    drafts, schedules, layers, checks = (rows[kind] for kind in (DraftProposed, ScheduleChosen, LayerRun, Verified))
+    facts.drafted[drafts.tokens - first] = True
+    facts.scores[layers.tokens - first, layers["layer"]] = layers["score"]
+    facts.asked[:] = ~np.isnan(facts.scores)
+    facts.active[schedules.tokens - first] = schedules["active"]
+    facts.refused[checks.tokens - first, checks["layer"]] = True
+    gated = np.zeros_like(facts.refused)
+    gated[checks.tokens - first, checks["layer"]] = checks["gated"]
+    facts.gated[:] = gated.sum(1)
+    _fill_audits(facts, swept)
+    among = (facts.own_ids[drafts.tokens - first][:, :, None] == drafts["candidate_ids"][:, None, :]).any(2)
+    facts.among[drafts.tokens - first] = among & facts.audited[drafts.tokens - first][:, None]
+    return swept.whole
+
+
+def _fill_audits(facts: LayerFacts, swept: Swept) -> None:
+    audits = swept.rows[Audited]
+    at = audits.tokens - swept.first
+    facts.audited[at] = True
+    facts.own_ids[at] = audits["token_ids"]
+    facts.margins[at] = audits["margins"]
+    facts.audit_scores[at] = audits["scores"]

@@ -1,0 +1,89 @@
+"""What many tokens at once say of their layers is what each one's record says, and so is what is made of it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.analysis.calibration import judgements
+from core.analysis.layer_facts import facts_of
+from core.analysis.ledger import ledger
+from core.choices import Policy
+from core.errors import UserError
+from core.trace import packing
+from core.trace.session_file import SessionFile
+from core.trace.stored_trace import StoredTrace
+from tests.core.sessions import written
+from tests.core.test_sweep import TOKENS, UNUSUAL, audited, replace_stretch
+
+ANALYSES = (lambda trace: facts_of(trace, 0, trace.emitted_count), ledger, judgements)
+
+
+class ByRecord(StoredTrace):
+    """A stored run that is never read many tokens at once."""
+
+    def sweep(self, _: object) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def both(path: Path) -> Iterator[tuple[StoredTrace, StoredTrace, list[UserError]]]:
+    """The run of a file as it is read, the same by records alone, and what is told of damage."""
+    told: list[UserError] = []
+    with contextlib.closing(SessionFile(path)) as file:
+        yield file.trace(0, told.append), ByRecord(file, file.runs[0], told.append), told
+
+
+def assert_same(one: Any, other: Any) -> None:
+    assert type(one) is type(other)
+    for field in dataclasses.fields(one):
+        values = getattr(one, field.name), getattr(other, field.name)
+        if isinstance(values[0], np.ndarray):
+            assert values[0].dtype == values[1].dtype, field.name
+        np.testing.assert_array_equal(*values, field.name)
+
+
+@pytest.mark.parametrize("policy", [Policy.SPECEE_T1, Policy.SPECEE_T1T2, Policy.CALM])
+def test_that_facts_of_many_tokens_at_once_are_those_of_their_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: Policy
+) -> None:
+    monkeypatch.setattr("core.analysis.layer_facts.PORTION", 5)
+    with both(written(tmp_path / "s.specee", audited(policy))) as (trace, slow, _):
+        for analysis in ANALYSES:
+            assert_same(analysis(trace), analysis(slow))
+        facts = facts_of(trace, 0, TOKENS)
+        assert facts.audited[1:].all()
+        assert facts.refused.any() == (policy is not Policy.CALM)
+
+
+def test_that_no_record_of_a_sound_run_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with both(written(tmp_path / "s.specee", audited())) as (trace, *_):
+        monkeypatch.setattr(trace, "_records", ())
+        assert ledger(trace).told == len(judgements(trace).tokens) == TOKENS - 1
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_that_what_is_unusual_about_a_token_is_what_its_record_says(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path / "s.specee", audited())
+    own = [event for event in audited() if getattr(event, "token", 0) == 6]
+    replace_stretch(path, 6, packing.pack([one for event in own for one in UNUSUAL[name](event)]))
+    with both(path) as (trace, slow, _):
+        for analysis in ANALYSES:
+            assert_same(analysis(trace), analysis(slow))
+
+
+def test_that_a_token_that_cannot_be_read_any_more_has_no_class_and_no_scores(tmp_path: Path) -> None:
+    path = written(tmp_path / "s.specee", audited())
+    replace_stretch(path, 6, bytes(40))
+    with both(path) as (trace, slow, told):
+        for analysis in ANALYSES:
+            assert_same(analysis(trace), analysis(slow))
+        assert np.isnan(judgements(trace).scores[5]).all()
+        assert ledger(trace).told == TOKENS - 2
+        assert len(told) == 2, "once for each trace"
