@@ -21,6 +21,8 @@ PROMPT_LEAST = 150
 """Height in pixels that the prompt keeps in a low window."""
 GRIP = 80
 """Pixels of a window's upper edge that have to be on a screen, for it to be dragged by."""
+DRAGGED_MS = 100
+"""Until it is looked again whether a panel is still being dragged."""
 HORIZONTAL, VERTICAL = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 
 
@@ -44,6 +46,8 @@ class DockHost(QMainWindow):
         """Where everything was before one panel was maximised."""
         self._alone: QDockWidget | None = None
         """The panel that was maximised last."""
+        self._put_away: list[QDockWidget] = []
+        """Those that were hidden for it."""
         self._tidy = QTimer(self, singleShot=True, interval=0)
         self._tidy.timeout.connect(self._settled)
         self.arrange()
@@ -52,7 +56,7 @@ class DockHost(QMainWindow):
         def see() -> None:
             """Not a method: as the host goes its panels still tell of each other, and must find nobody there."""
             if (there := host()) is not None:
-                there._see()
+                there._tidy.start()
 
         for dock in docks.values():
             dock.topLevelChanged.connect(self._touch)
@@ -122,17 +126,30 @@ class DockHost(QMainWindow):
             self.settle()
             return
         self._before, self._alone = self.saveState(LAYOUT_VERSION), self._docks[key]
-        for other, dock in self._docks.items():
-            if other != key and not dock.isFloating():
-                dock.hide()
+        others = [dock for other, dock in self._docks.items() if other != key and not dock.isFloating()]
+        self._put_away = [dock for dock in others if not dock.isHidden()]
+        for dock in others:
+            dock.hide()
+        self._alone.setFloating(False)  # in a window of its own it would leave this one empty
         self._alone.show()
         self.maximised_changed.emit(True)
 
-    def _see(self) -> None:
-        """Who closes the panel that has all the room wants the others back."""
-        self._tidy.start()
-        if self._before is not None and self._alone is not None and self._alone.isHidden():
+    def _give_back(self) -> None:
+        """Who closes the panel that has all the room, or takes it out, wants the others back.
+
+        Called between two events only: as Qt takes a panel out it hides it for a moment, and would crash if all were
+        laid out anew meanwhile; nor may anything change while it is still dragged.
+        """
+        if self._before is None or self._alone is None:
+            return
+        if self._alone.isHidden():
             self.maximise(self._alone.objectName())
+        elif self._alone.isFloating() and QGuiApplication.mouseButtons() == Qt.MouseButton.NoButton:
+            self._forget_maximised()
+            for dock in self._put_away:
+                dock.show()
+        elif self._alone.isFloating():
+            QTimer.singleShot(DRAGGED_MS, self._tidy, self._tidy.start)
 
     def _forget_maximised(self) -> None:
         if self._before is not None:
@@ -170,6 +187,7 @@ class DockHost(QMainWindow):
     @Slot()
     def _settled(self) -> None:
         """Qt forgets tab bars of layouts that were replaced before they were shown, and leaves them where they were."""
+        self._give_back()
         panels = [dock.geometry() for dock in self._docks.values() if dock.isVisible() and not dock.isFloating()]
         for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             place = bar.geometry()

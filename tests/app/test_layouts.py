@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import QByteArray, QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QMouseEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTabBar
 from pytestqt.qtbot import QtBot
 
@@ -77,8 +78,37 @@ def test_that_one_panel_has_all_the_room_until_the_others_are_wanted_back(window
     double_click(window, "exits")
     assert shown(window) == {"exits"}
     window.panels["exits"].header.hide_button.click()
-    assert shown(window) == before
+    qtbot.waitUntil(lambda: shown(window) == before)
     assert not maximise.isChecked()
+
+
+def test_that_a_maximised_panel_that_is_dragged_out_floats_and_gives_the_others_back(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    before, panel = shown(window), window.panels["tokens"]
+    window.host.maximise("tokens")
+    QApplication.processEvents()
+    at, handle = panel.header.mapTo(window, QPoint(30, 8)), window.windowHandle()
+    QTest.mousePress(handle, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
+    for _ in range(4):
+        at += QPoint(40, 60)
+        QTest.mouseMove(handle, at)
+    assert window.host.is_maximised  # nothing else moves while the panel does
+    QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
+    qtbot.waitUntil(lambda: not window.host.is_maximised)
+    assert panel.isFloating()
+    assert shown(window) == before
+
+
+def test_that_a_floating_panel_comes_back_to_be_maximised_and_floats_again(window: MainWindow) -> None:
+    panel = window.panels["why"]
+    panel.setFloating(True)
+    window.host.maximise("why")
+    QApplication.processEvents()
+    assert in_front(window) == {"why"}
+    assert not panel.isFloating()
+    window.host.maximise("why")
+    assert panel.isFloating()
 
 
 def double_click(window: MainWindow, key: str) -> None:
