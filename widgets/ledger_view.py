@@ -54,6 +54,8 @@ class LedgerView(QWidget):
     """A `Selection` that the user asks for."""
     class_chosen = Signal(object)
     """The `Entry` whose tokens are to be highlighted; None for none."""
+    link_chosen = Signal(str)
+    """What a link in the note stands for."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -65,9 +67,16 @@ class LedgerView(QWidget):
         self._selection = Selection()
         self._text_of: Callable[[int], str] = str
         self._exit_of: Callable[[int], int] = int
-        self.words = QLabel()
-        self.words.setTextFormat(Qt.TextFormat.RichText)
-        self.words.setWordWrap(True)
+        self.words, self.note = QLabel(), QLabel()
+        for label in (self.words, self.note):
+            label.setTextFormat(Qt.TextFormat.RichText)
+            label.setWordWrap(True)
+        self.note.setAccessibleName("How far the run is looked at")
+        self.note.setTextInteractionFlags(
+            Qt.TextInteractionFlag.LinksAccessibleByMouse | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+        )
+        self.note.hide()
+        self.note.linkActivated.connect(self.link_chosen)
         self.classes = RowsTable("Ledger classes", CLASS_COLUMNS, elastic=0)
         self.tokens = RowsTable("Tokens of the class", TOKEN_COLUMNS)
         self._lay_out()
@@ -93,11 +102,13 @@ class LedgerView(QWidget):
         self.classes.set_rows(len(MARKS), lambda at: _empty_row(list(LABELS)[at]))
         self.classes.mark(None)
         self.words.setText("")
+        self.set_note("")
         self._show_tokens()
 
-    def show_wait(self, words: str) -> None:
-        """Say that the numbers are yet to come."""
-        self.words.setText(words)
+    def set_note(self, words: str) -> None:
+        """How far the tokens are looked at, with a link (minimal HTML); "" takes the line away."""
+        self.note.setText(words)
+        self.note.setVisible(bool(words))
 
     def set_selection(self, selection: Selection) -> None:
         """Mark the selected token's row, if it has one; emits nothing."""
@@ -158,6 +169,7 @@ class LedgerView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
+        column.addWidget(self.note)
         column.addWidget(self.words)
         column.addWidget(self.parts, 1)
 

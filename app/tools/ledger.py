@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.chore import Chore
 from app.failure import Failure
-from app.tools.newest import PATIENCE_MS
+from app.tools.newest import PATIENCE_MS, STOP, stopped, under_way, watching
 from app.tools.tool import NO_RUN, Tool
 from core.analysis.ledger import LABELS, Entry, Ledger, extended, ledger, what_is_missing
 from core.analysis.texts import visible
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from app.panel import Panel
     from app.workbench import Workbench
 
-PORTION = 256
-"""Tokens looked at in one go: between two of them the panel tells how far it is."""
-COUNTING = "The tokens are being looked at…"
+PORTION, MOST = 512, 4096
+"""Tokens looked at in one go, at first and once the first are told; between two goes the panel tells how far it is."""
+COUNTING = "The tokens are being looked at"
 PAUSE_MS = 400
 """Between two looks at a run that goes on."""
 
@@ -42,6 +43,10 @@ class LedgerTool(Tool):
         self._done = 0
         """Tokens that need no second look."""
         self._chore: Chore | None = None
+        self._cancel = threading.Event()
+        """Ends the look that is under way, soon."""
+        self._is_stopped = False
+        """Whether the user wants no more tokens looked at."""
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
         self._patience.timeout.connect(self._tell_of_wait)
         self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)
@@ -51,12 +56,14 @@ class LedgerTool(Tool):
         self.view = LedgerView()
         self.view.selected.connect(self.selected)
         self.view.class_chosen.connect(self._highlight)
+        self.view.link_chosen.connect(self._follow)
         return self.view
 
     def draw(self, first: int | None) -> str | None:
         trace = self.trace
         if trace is not self._of:
-            self._of, self.found, self._done = trace, None, 0
+            self._cancel.set()
+            self._of, self.found, self._done, self._is_stopped = trace, None, 0, False
             self._highlight(None)
             self.panel.set_subtitle("")
             self.view.forget()
@@ -80,6 +87,7 @@ class LedgerTool(Tool):
     def close(self) -> None:
         self._pause.stop()
         self._patience.stop()
+        self._cancel.set()
         if self._chore is not None:
             self._chore.over.disconnect()
             self._chore.wait()
@@ -97,29 +105,47 @@ class LedgerTool(Tool):
 
     @Slot()
     def _tell_of_wait(self) -> None:
-        if self.found is None and self.is_being_counted:
-            self.view.show_wait(COUNTING)
+        """Say how far a run is; of a short one nobody could read it, and one that goes on is never done."""
+        trace, words = self._of, ""
+        if self._is_stopped:
+            words = stopped("Looking at the tokens")
+        elif trace is not None and self.is_being_counted and not self._goes_on and not self._patience.isActive():
+            told = 0 if self.found is None else len(self.found.entries)
+            words = under_way(COUNTING, told, trace.emitted_count)
+        self.view.set_note(words)
+
+    @Slot(str)
+    def _follow(self, link: str) -> None:
+        """Look at no more tokens, or go on."""
+        self._is_stopped = link == STOP
+        if self._is_stopped:
+            self._cancel.set()
+        self._next()
+        self._tell_of_wait()
 
     @Slot()
     def _next(self) -> None:
-        if self._chore is not None or not self.is_behind or self._of is None:
+        if self._chore is not None or not self.is_behind or self._is_stopped or self._of is None:
             return
-        trace, first = self._of, self._done
-        last = min(first + PORTION, trace.emitted_count)
-        self._done = last
-        chore = self._chore = Chore(partial(ledger, frozen(trace), first, last), self)
-        chore.over.connect(partial(self._over, trace, first))
+        trace, first, cancel = self._of, self._done, threading.Event()
+        last = min(first + (MOST if first else PORTION), trace.emitted_count)
+        self._done, self._cancel = last, cancel
+        chore = self._chore = Chore(partial(ledger, frozen(trace), first, last, watching(cancel, lambda _: None)), self)
+        chore.over.connect(partial(self._over, trace, first, cancel))
         chore.start()
 
-    def _over(self, of: ReadableTrace, first: int, outcome: Ledger | Failure) -> None:
+    def _over(self, of: ReadableTrace, first: int, cancel: threading.Event, outcome: Ledger | Failure) -> None:
         self._chore = None
         known = len(self.found.entries) if self.found is not None else 0
-        if of is self._of and first <= known:  # else the run was left meanwhile, and what comes before forgotten
+        if of is self._of and cancel.is_set() and isinstance(outcome, Failure):
+            self._done = min(self._done, first)
+        elif of is self._of and first <= known:  # else the run was left meanwhile, and what comes before forgotten
             self._take(outcome)
         if self._goes_on:
             self._pause.start()
         else:
             self._next()
+        self._tell_of_wait()
 
     @property
     def _goes_on(self) -> bool:
@@ -141,7 +167,7 @@ class LedgerTool(Tool):
         )
         self._highlight(self.view.entry)
         count, told = trace.emitted_count, len(self.found.entries)
-        self.panel.set_subtitle(_progress(told, count) if told < count - 1 else f"{self.found.told} tokens")
+        self.panel.set_subtitle(_progress(told, count) if told < count - 1 else f"{self.found.told:,} tokens")
 
     @Slot(object)
     def _highlight(self, entry: Entry | None) -> None:
@@ -152,4 +178,4 @@ class LedgerTool(Tool):
 
 
 def _progress(told: int, count: int) -> str:
-    return f"{told} of {count} tokens"
+    return f"{told:,} of {count:,} tokens"

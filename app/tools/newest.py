@@ -106,11 +106,17 @@ class Newest(QObject):
 
 
 def watching(cancel: threading.Event, told: Told) -> Callable[[int], None]:
-    """What a sweep over tokens calls with each of them: ends it once it is called off, and tells how far it is."""
+    """What a sweep calls with each token that it has looked at, or with the last of some.
+
+    It ends the sweep once that is called off, and tells how far it is.
+    """
+    said = -1
 
     def watch(token: int) -> None:
+        nonlocal said
         check(cancel)
-        if token % EACH == EACH - 1:
+        if token - said >= EACH:
             told(token)
+            said = token
 
     return watch

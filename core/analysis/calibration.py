@@ -122,7 +122,7 @@ def judgements(trace: ReadableTrace, watch: Callable[[int], object] | None = Non
     """Gather a run's audited tokens; works for trees too, whose tokens are judged at their own nodes.
 
     Scores are the engine's own where it asked; those of a token whose audit cannot be read any more stay NaN. `watch`
-    is told, now and then, how many tokens have been looked at, and may raise to end it.
+    is told the last token of those looked at, now and then, and may raise to end it.
     """
     audited = trace.overview.audited
     tokens = np.flatnonzero(audited)
@@ -132,7 +132,7 @@ def judgements(trace: ReadableTrace, watch: Callable[[int], object] | None = Non
     for facts in portions(trace, 1, len(audited)):
         row += _fill(found, row, facts, audited[facts.first : facts.first + len(facts)])
         if watch is not None:
-            watch(facts.first + len(facts))
+            watch(facts.first + len(facts) - 1)
     return found
 
 

@@ -17,9 +17,9 @@ Policies without candidates are told by 1 and by whether their rule looked at a 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,11 +117,20 @@ class LedgerRow:
         return LABELS[self.entry]
 
 
-def ledger(trace: ReadableTrace, first: int = 0, last: int | None = None) -> Ledger:
-    """The emitted tokens from `first` on, up to `last` - 1 where it is given."""
+def ledger(
+    trace: ReadableTrace, first: int = 0, last: int | None = None, watch: Callable[[int], object] | None = None
+) -> Ledger:
+    """The emitted tokens from `first` on, up to `last` - 1 where it is given.
+
+    `watch` is told the last token of those looked at, now and then, and may raise to end it.
+    """
     last = trace.emitted_count if last is None else min(last, trace.emitted_count)
-    empty = Ledger(first, np.zeros(0, np.uint8), *(np.zeros(0, np.int64) for _ in range(4)))
-    return reduce(extended, (_of(trace, facts) for facts in portions(trace, first, last)), empty)
+    found = Ledger(first, np.zeros(0, np.uint8), *(np.zeros(0, np.int64) for _ in range(4)))
+    for facts in portions(trace, first, last):
+        found = extended(found, _of(trace, facts))
+        if watch is not None:
+            watch(facts.first + len(facts) - 1)
+    return found
 
 
 def _of(trace: ReadableTrace, facts: LayerFacts) -> Ledger:

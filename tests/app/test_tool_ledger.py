@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -79,13 +79,14 @@ def test_that_a_run_left_and_shown_again_while_its_tokens_are_looked_at_is_count
     stage.until(lambda: not stage.ledger.is_behind)
     reached, release = threading.Event(), threading.Event()
 
-    def held(trace: ReadableTrace, first: int, last: int) -> Ledger:
+    def held(trace: ReadableTrace, first: int, last: int, watch: Callable[[int], None]) -> Ledger:
         if first == 2 and not reached.is_set():
             reached.set()
             release.wait(TIMEOUT / 1000)
-        return ledger(trace, first, last)
+        return ledger(trace, first, last, watch)
 
-    monkeypatch.setattr("app.tools.ledger.PORTION", 2)
+    for name in ("PORTION", "MOST"):
+        monkeypatch.setattr(f"app.tools.ledger.{name}", 2)
     monkeypatch.setattr("app.tools.ledger.ledger", held)
     stage.session.show_trace(run)
     stage.work.rack.flush()
@@ -95,3 +96,31 @@ def test_that_a_run_left_and_shown_again_while_its_tokens_are_looked_at_is_count
         stage.work.rack.flush()
     release.set()
     np.testing.assert_array_equal(stage.counted(run).entries, ledger(run).entries)
+
+
+def test_that_a_look_can_be_stopped_and_taken_up_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = stage.run(audit_settings())
+    reached, release = threading.Event(), threading.Event()
+
+    def held(trace: ReadableTrace, first: int, last: int, watch: Callable[[int], None]) -> Ledger:
+        if first == 4 and not reached.is_set():
+            reached.set()
+            release.wait(TIMEOUT / 1000)
+        return ledger(trace, first, last, watch)
+
+    for name in ("PORTION", "MOST"):
+        monkeypatch.setattr(f"app.tools.ledger.{name}", 4)
+    monkeypatch.setattr("app.tools.ledger.ledger", held)
+    stage.bring(LEDGER)
+    tool = stage.ledger
+    stage.until(reached.is_set)
+    stage.until(lambda: f"4 of {run.emitted_count} tokens" in tool.view.note.text())
+    tool.view.note.linkActivated.emit("stop")
+    release.set()
+    stage.until(lambda: not tool.is_being_counted)
+    assert tool.found is not None
+    assert (len(tool.found.entries), tool.is_behind) == (4, True)
+    assert "was stopped" in tool.view.note.text()
+    tool.view.note.linkActivated.emit("again")
+    np.testing.assert_array_equal(stage.counted(run).entries, ledger(run).entries)
+    stage.until(lambda: tool.view.note.text() == "")
