@@ -6,8 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.trace.events import Audited, BoolArray, DraftProposed, LayerRun, ScheduleChosen, Verified, WalkEnd
-from core.trace.overview import candidates_of
+from core.analysis import tree_filling
+from core.analysis.tree_filling import fill_trees, without_odd_trees
+from core.trace.events import (
+    Audited,
+    BoolArray,
+    DraftProposed,
+    LayerRun,
+    ScheduleChosen,
+    TreeDrafted,
+    Verified,
+    WalkEnd,
+)
+from core.trace.overview import Overview, candidates_of
+from core.trace.reading import ReadableTrace
 from core.trace.records import TokenRecord
 from core.trace.sweep import Swept, Wanted
 
@@ -15,10 +27,11 @@ if TYPE_CHECKING:
     from core.analysis.layer_facts import LayerFacts
 
 
-def wanted(depth: int) -> Wanted:
-    """What `fill_swept` needs of the events; `depth` is L."""
-    layers = (depth,)
+def wanted(trace: ReadableTrace) -> Wanted:
+    """What `fill_swept` needs of the events."""
+    layers, trees = (trace.depth,), trace.started is not None and trace.started.settings.tree.on
     return {
+        **(tree_filling.WANTED if trees else {}),
         DraftProposed: {"candidate_ids": (None,)},
         ScheduleChosen: {"active": layers},
         LayerRun: {"layer": None, "score": None},
@@ -56,11 +69,12 @@ def _fill_checks(facts: LayerFacts, row: int, record: TokenRecord) -> None:
         facts.gated[row] = len(gated)
 
 
-def fill_swept(facts: LayerFacts, swept: Swept) -> BoolArray:
+def fill_swept(facts: LayerFacts, swept: Swept, overview: Overview) -> BoolArray:
     """Fill the rows of tokens that were read together; which of them these are, shape [n]."""
+    if TreeDrafted in swept.rows:
+        swept = without_odd_trees(swept, overview)
     first, rows = swept.first, swept.rows
-    drafts, schedules, layers, checks = (rows[kind] for kind in (DraftProposed, ScheduleChosen, LayerRun, Verified))
-    facts.drafted[drafts.tokens - first] = True
+    schedules, layers, checks = (rows[kind] for kind in (ScheduleChosen, LayerRun, Verified))
     facts.scores[layers.tokens - first, layers["layer"]] = layers["score"]
     facts.asked[:] = ~np.isnan(facts.scores)
     facts.active[schedules.tokens - first] = schedules["active"]
@@ -69,9 +83,18 @@ def fill_swept(facts: LayerFacts, swept: Swept) -> BoolArray:
     gated[checks.tokens - first, checks["layer"]] = checks["gated"]
     facts.gated[:] = gated.sum(1)
     _fill_audits(facts, swept)
-    among = (facts.own_ids[drafts.tokens - first][:, :, None] == drafts["candidate_ids"][:, None, :]).any(2)
-    facts.among[drafts.tokens - first] = among & facts.audited[drafts.tokens - first][:, None]
+    _fill_drafts(facts, swept)
+    if TreeDrafted in swept.rows:
+        fill_trees(facts, swept, overview)
     return swept.whole
+
+
+def _fill_drafts(facts: LayerFacts, swept: Swept) -> None:
+    drafts = swept.rows[DraftProposed]
+    at = drafts.tokens - swept.first
+    facts.drafted[at] = True
+    among = (facts.own_ids[at][:, :, None] == drafts["candidate_ids"][:, None, :]).any(2)
+    facts.among[at] = among & facts.audited[at][:, None]
 
 
 def _fill_audits(facts: LayerFacts, swept: Swept) -> None:

@@ -6,6 +6,7 @@ A stored run is read many tokens at once; a run in memory, and what is unusual a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -67,7 +68,7 @@ def portions(trace: ReadableTrace, first: int, last: int) -> Iterator[LayerFacts
     Raises:
         UserError: a token cannot be read, and nobody else is told of damage.
     """
-    sweep = trace.sweep(wanted(trace.depth))
+    sweep = trace.sweep(wanted(trace))
     for start in range(first, last, PORTION):
         yield _read(trace, sweep, start, min(start + PORTION, last))
 
@@ -75,21 +76,29 @@ def portions(trace: ReadableTrace, first: int, last: int) -> Iterator[LayerFacts
 def facts_of(trace: ReadableTrace, first: int, last: int) -> LayerFacts:
     """All of the emitted tokens first…last - 1 at once; raises `UserError` as `portions` does."""
     parts = list(portions(trace, first, last)) or [_empty(first, 0, trace.depth)]
-    names = [field.name for field in fields(LayerFacts)][1:]
-    return LayerFacts(first, *(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return LayerFacts(first, *(np.concatenate([getattr(part, name) for part in parts]) for name in _PER_TOKEN))
 
 
 def _read(trace: ReadableTrace, sweep: Sweep | None, first: int, last: int) -> LayerFacts:
-    facts = _empty(first, last - first, trace.depth)
-    known = np.zeros(len(facts), np.bool_)
+    facts, known = _empty(first, last - first, trace.depth), np.zeros(last - first, np.bool_)
     if sweep is not None:
-        try:
-            known = fill_swept(facts, sweep.read(first, last))
-        except UserError:  # the records know whom to tell of damage
-            facts = _empty(first, last - first, trace.depth)
+        with suppress(UserError):  # the records know whom to tell of damage
+            facts, known = _swept(trace, sweep, first, last)
     for row in np.flatnonzero(~known).tolist():
         fill_record(facts, row, trace.records[first + row])
     return facts
+
+
+def _swept(trace: ReadableTrace, sweep: Sweep, first: int, last: int) -> tuple[LayerFacts, BoolArray]:
+    """The tokens' rows, and which of them are filled."""
+    begin, end = sweep.around(first, last)
+    facts = _empty(begin, end - begin, trace.depth)
+    known = fill_swept(facts, sweep.read(begin, end), trace.overview)
+    here = slice(first - begin, last - begin)
+    return LayerFacts(first, *(getattr(facts, name)[here] for name in _PER_TOKEN)), known[here]
+
+
+_PER_TOKEN = [field.name for field in fields(LayerFacts)][1:]
 
 
 def _empty(first: int, count: int, depth: int) -> LayerFacts:

@@ -89,11 +89,11 @@ def unpack(stretch: bytes, layout: Layout, run: int) -> list[Event]:
     return [next(following[number]) for number in order]
 
 
-def inflated(stretch: bytes) -> bytes:
-    """The columns of a stretch as bytes; raises `BadStretch`."""
+def inflated(stretch: bytes, most: int = LARGEST) -> bytes:
+    """The columns of a stretch as bytes, at most so many; raises `BadStretch`."""
     inflater = zlib.decompressobj()
     try:
-        data = inflater.decompress(stretch, LARGEST)
+        data = inflater.decompress(stretch, most)
     except zlib.error as error:
         raise BadStretch("they do not unpack") from error
     if not inflater.eof:

@@ -20,7 +20,7 @@ MOST_IN_SERIES = 2**16
 """Numbers of one even series, which takes next to no bytes."""
 _BOUND = 2**63
 _SIZES: dict[int, int] = {Kind.SINGLE: 4, Kind.DOUBLE: 8}
-_TAKEN: dict[type[np.generic], frozenset[int]] = {
+KINDS_OF: dict[type[np.generic], frozenset[int]] = {
     np.int64: frozenset((Kind.SERIES, Kind.WHOLE)),
     np.float32: frozenset((Kind.SINGLE,)),
     np.float64: frozenset((Kind.SINGLE, Kind.DOUBLE)),
@@ -53,6 +53,8 @@ class Taken(NamedTuple):
     flags: bytes
     """Which values are there; empty where all values are plain numbers."""
     data: _Data
+    sizes: IntArray | None = None
+    """Shape [present, axes], lengths of arrays that are not alike (`core.trace.ragged`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +62,41 @@ class Values:
     """A field of m events."""
 
     values: NDArray[Any]
-    """Shape [p, …], those that are there."""
+    """Shape [p, …], those that are there; of arrays that are not alike all numbers, one array after the other."""
     present: BoolArray
     """Shape [m], p of them True."""
+    sizes: IntArray | None = None
+    """Shape [p, axes], the lengths of arrays that are not alike; None where all are."""
 
     def kept(self, which: BoolArray) -> Values:
         """Only of those events; shape [m]."""
-        return Values(self.values[which[self.present]], self.present[which])
+        there = which[self.present]
+        if self.sizes is None:
+            return Values(self.values[there], self.present[which])
+        return Values(self.values[np.repeat(there, self.counts)], self.present[which], self.sizes[there])
+
+    def lengths(self, axis: int) -> IntArray:
+        """Of those that are there, along an axis. Shape [p]."""
+        return np.full(len(self.values), self.values.shape[1 + axis]) if self.sizes is None else self.sizes[:, axis]
+
+    @property
+    def counts(self) -> IntArray:
+        """How many numbers each of those that are there has. Shape [p]."""
+        if self.sizes is not None:
+            found: IntArray = self.sizes.prod(1)
+            return found
+        return np.full(len(self.values), prod(self.values.shape[1:]))
+
+    @property
+    def owners(self) -> IntArray:
+        """The event that each number is of, as a place among the m. Shape [numbers]."""
+        return np.repeat(np.flatnonzero(self.present), self.counts)
+
+    @property
+    def texts(self) -> list[bytes]:
+        """The values of a field that holds texts."""
+        ends = np.cumsum(self.counts).tolist()
+        return [self.values[begin:end].tobytes() for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 class Stack:
@@ -80,7 +110,7 @@ class Stack:
             shape: what the field's arrays have to be like; None where it holds plain numbers.
             optional: whether arrays may be missing.
         """
-        self._dtype, self._kinds, self._wanted, self._optional = dtype, _TAKEN[dtype], shape, optional
+        self._dtype, self._kinds, self._wanted, self._optional = dtype, KINDS_OF[dtype], shape, optional
         self._shape: tuple[int, ...] | None = None
         self._heads: dict[int, dict[bytes, tuple[int, ...]]] = {}
         """By the number of arrays, the bytes that tell their shapes, and the one shape that they tell."""
@@ -93,7 +123,7 @@ class Stack:
             BadColumn: it is not of the usual kind.
         """
         if self._wanted is None:
-            return self._taken(column, 0, (count, count, count), b"")
+            return taken(self._kinds, column, 0, (count, count, count), b"")
         end = 1 + (count + 7) // 8
         flags = column[1:end]
         present = int.from_bytes(flags, "big").bit_count()
@@ -102,7 +132,7 @@ class Stack:
         if not present:
             return Taken(Likeness(count, 0, Kind.SERIES, 0, 0), flags, (0, 0))
         size, shape = self._head(column, end, present)
-        return self._taken(column, end + size, (count, present, present * prod(shape)), flags)
+        return taken(self._kinds, column, end + size, (count, present, present * prod(shape)), flags)
 
     def take(self, place: int, one: Taken) -> None:
         """Keep the column of the stretch that is the `place`-th here."""
@@ -113,13 +143,13 @@ class Stack:
         present, rows = np.zeros(total, np.bool_), []
         for like, group in self._groups.items():
             at = starts[[place for place, _ in group]][:, None] + np.arange(like.places)
-            rows.append(at[_flags(like, [one.flags for _, one in group])])
+            rows.append(at[flags_of(like, [one.flags for _, one in group])])
             present[rows[-1]] = True
         shape, before = self._shape or tuple(length or 0 for length in self._wanted or ()), np.cumsum(present) - 1
         values = np.zeros((int(present.sum()), *shape), self._dtype)
         for (like, group), at in zip(self._groups.items(), rows, strict=True):
             if like.present:
-                values[before[at]] = _decoded(like, [one.data for _, one in group]).reshape(len(at), *shape)
+                values[before[at]] = decoded(like, [one.data for _, one in group]).reshape(len(at), *shape)
         return Values(values, present)
 
     def _head(self, column: bytes, at: int, present: int) -> tuple[int, tuple[int, ...]]:
@@ -150,19 +180,31 @@ class Stack:
         alike = all(one in (None, length) for one, length in zip(wanted, shape, strict=False))
         return alike and len(shape) == len(wanted) and self._shape in (None, shape)
 
-    def _taken(self, column: bytes, at: int, counts: tuple[int, int, int], flags: bytes) -> Taken:
-        """`counts` are those of values, of values that are there, and of numbers, which begin at a place."""
-        count, present, numbers = counts
-        kind = column[at] if at < len(column) else -1
-        if kind not in self._kinds:
-            raise BadColumn("its numbers are of another type")
-        if kind == Kind.SERIES:
-            return Taken(Likeness(count, present, kind, 0, numbers), flags, _series(column, at + 1, numbers))
-        begin = at + 1 + (kind == Kind.WHOLE)
-        width = column[at + 1] if kind == Kind.WHOLE and begin <= len(column) else 0
-        if width >= len(WIDTHS) or len(column) - begin != _bytes_of(kind, width, numbers):
-            raise BadColumn("it has another length")
-        return Taken(Likeness(count, present, kind, width, numbers), flags, column[begin:])
+
+def taken(kinds: frozenset[int], column: bytes, at: int, counts: tuple[int, int, int], flags: bytes) -> Taken:
+    """A column's numbers, which begin at a place, checked but not decoded.
+
+    Args:
+        kinds: of numbers that may stand there.
+        column: the whole column.
+        at: where they begin.
+        counts: of values, of values that are there, and of numbers.
+        flags: which values are there.
+
+    Raises:
+        BadColumn: they are of another kind, or others in number.
+    """
+    count, present, numbers = counts
+    kind = column[at] if at < len(column) else -1
+    if kind not in kinds:
+        raise BadColumn("its numbers are of another type")
+    if kind == Kind.SERIES:
+        return Taken(Likeness(count, present, kind, 0, numbers), flags, _series(column, at + 1, numbers))
+    begin = at + 1 + (kind == Kind.WHOLE)
+    width = column[at + 1] if kind == Kind.WHOLE and begin <= len(column) else 0
+    if width >= len(WIDTHS) or len(column) - begin != _bytes_of(kind, width, numbers):
+        raise BadColumn("it has another length")
+    return Taken(Likeness(count, present, kind, width, numbers), flags, column[begin:])
 
 
 def _bytes_of(kind: int, width: int, numbers: int) -> int:
@@ -180,7 +222,7 @@ def _series(column: bytes, at: int, count: int) -> tuple[int, int]:
     return first, step
 
 
-def _flags(like: Likeness, flags: list[bytes]) -> BoolArray:
+def flags_of(like: Likeness, flags: list[bytes]) -> BoolArray:
     """Which values are there. Shape [columns, count]."""
     if not flags[0]:
         return np.full((len(flags), like.places), like.present > 0, np.bool_)
@@ -188,7 +230,7 @@ def _flags(like: Likeness, flags: list[bytes]) -> BoolArray:
     return np.unpackbits(packed, axis=1, count=like.places).view(np.bool_)
 
 
-def _decoded(like: Likeness, data: list[_Data]) -> NDArray[Any]:
+def decoded(like: Likeness, data: list[_Data]) -> NDArray[Any]:
     """The numbers of columns that are alike. Shape [columns, numbers]."""
     if like.kind == Kind.SERIES:
         ends = np.array(data, np.int64)
@@ -197,6 +239,8 @@ def _decoded(like: Likeness, data: list[_Data]) -> NDArray[Any]:
     if not joined:
         return np.zeros((len(data), 0), np.bool_)
     rows = np.frombuffer(joined, np.uint8).reshape(len(data), -1)
+    if like.kind == Kind.BYTES:
+        return rows
     if like.kind == Kind.FLAGS:
         return np.unpackbits(rows, axis=1, count=like.numbers).view(np.bool_)
     if like.kind == Kind.WHOLE:

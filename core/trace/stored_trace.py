@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 KEPT = 1024
 """Tokens whose records stay in memory once they were read, about 20 KB each."""
 
+TOGETHER, LONGEST = 64, 2**20
+"""Stretches that a sweep reads at once, and bytes that each may have: a long one of a sound file has a tenth."""
+
 
 class StoredTrace:
     """One run of a session file; a `core.trace.reading.ReadableTrace` that never changes."""
@@ -73,14 +76,20 @@ class StoredTrace:
     def sweep(self, wanted: Wanted) -> Sweep | None:
         """As `core.trace.reading.ReadableTrace` says."""
         started = self.info.started
-        made = Sweep(self._stretches, self.info.layout, started.model, wanted)
-        return made if made.is_possible and not started.settings.tree.on else None
+        made = Sweep(self._stretches, self.info.layout, started.model, self.overview.passes, wanted)
+        return made if made.is_possible else None
 
     def _stretches(self, first: int, last: int) -> Iterator[tuple[int, bytes]]:
+        """Those that are no longer than usual, some at a time: nobody can tell how long they are in a file."""
         start = self.info.number * RUN_PLACES
-        query = "SELECT place, events FROM stretches WHERE place BETWEEN ? AND ? AND reach < ? ORDER BY place"
-        for place, packed in self._file.rows(query, (start + first, start + last, last)):
-            yield int(place) - start, packed
+        query = (
+            "SELECT place, events FROM stretches"
+            " WHERE place BETWEEN ? AND ? AND reach < ? AND length(events) <= ? ORDER BY place"
+        )
+        for token in range(first, last + 1, TOGETHER):
+            ending = min(token + TOGETHER - 1, last)
+            for place, packed in self._file.rows(query, (start + token, start + ending, last, LONGEST)):
+                yield int(place) - start, packed
 
     def move_to(self, file: SessionFile) -> None:
         """Read on from another file that holds the very same run."""

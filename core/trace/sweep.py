@@ -1,7 +1,8 @@
 """Some fields of a stored run's events, many tokens at a time: analyses of whole runs need no object for each event.
 
 What is read is checked as `core.trace.checking` does, but only that. A token about which anything is unusual or does
-not fit is left out (`Swept.whole`): its record, read by itself, then tells, or tells of the damage.
+not fit is left out (`Swept.whole`), with all of its pass: its record, read by itself, then tells, or tells of damage.
+The same holds of what would take more memory than `MOST_VALUES` allows, whatever a file promises.
 """
 
 from __future__ import annotations
@@ -13,17 +14,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.trace.codec import Reader
+from core.trace.codec import BadColumn, Reader
 from core.trace.events import BoolArray, IntArray, ModelInfo, TokenEmitted
 from core.trace.fields import DTYPES, KINDS, NUMBERS, fields_of
 from core.trace.packing import Layout, inflated
+from core.trace.ragged import Ragged
 from core.trace.stacking import Shape, Stack, Taken, Values
 
 PORTION = 512
 """Tokens that are best read at once: about a megabyte."""
+MOST_VALUES = 2**22
+"""Numbers, and values that hold them, that one reading takes of all its fields: a portion has a tenth of that of the
+largest models. They take 8 bytes each, for a moment a few times."""
+LARGEST = 2**22
+"""Bytes that one stretch may hold once it is no longer compressed."""
 TOKEN = "token"
+ANY = -1
+"""A length that differs from event to event; the field's numbers then come one after the other."""
 Wanted = Mapping[type[Any], Mapping[str, Shape | None]]
-"""By class of events, the fields that are read of each beside its token, with their arrays' shape; None for numbers."""
+"""By class of events, the fields that are read of each beside its token, with their arrays' shape; None for plain
+numbers and for texts."""
 Stretches = Callable[[int, int], Iterable[tuple[int, bytes]]]
 """Gives the packed stretches that tell of the tokens first…last - 1, each with the token that it ends with; raises
 `UserError`."""
@@ -57,13 +67,32 @@ class Swept:
     rows: Mapping[type[Any], Rows]
     """By class, for each that was wanted."""
 
+    def among(self, which: BoolArray) -> Swept:
+        """Without the tokens that are not among these; shape [n]."""
+        whole = self.whole & which
+        kept = {kind: one.kept(_among(one.tokens - self.first, whole)) for kind, one in self.rows.items()}
+        return Swept(self.first, whole, kept)
+
 
 class Sweep:
-    """Reads what is wanted of any stretch of a run. Not for runs of trees, whose passes tell of several tokens."""
+    """Reads what is wanted of any stretch of a run."""
 
-    def __init__(self, stretches: Stretches, layout: Layout, model: ModelInfo, wanted: Wanted) -> None:
-        """Of a run of `model`, whose `stretches` were packed by `layout`."""
+    def __init__(
+        self, stretches: Stretches, layout: Layout, model: ModelInfo, passes: IntArray, wanted: Wanted
+    ) -> None:
+        """Of a run.
+
+        Args:
+            stretches: gives what is stored of it.
+            layout: by which that was packed.
+            model: what it ran.
+            passes: shape [n], the first token of each emitted token's pass.
+            wanted: what is read.
+        """
         self._stretches, self._layout, self._model = stretches, layout, model
+        self._begins = np.flatnonzero(passes == np.arange(len(passes)))
+        """First tokens of passes."""
+        self._count = len(passes)
         self._wanted: Wanted = {TokenEmitted: {}, **wanted}
 
     @property
@@ -72,8 +101,13 @@ class Sweep:
         written = {KINDS[name]: {TOKEN, *paths} for name, paths in self._layout.kinds}
         return all({TOKEN, *fields} <= written.get(kind, set()) for kind, fields in self._wanted.items())
 
+    def around(self, first: int, last: int) -> tuple[int, int]:
+        """The least stretch of whole passes that holds the emitted tokens first…last - 1."""
+        begin = np.searchsorted(self._begins, first, "right") - 1
+        return int(self._begins[begin]), int(self._end(np.array([max(last - 1, first)]))[0])
+
     def read(self, first: int, last: int) -> Swept:
-        """The emitted tokens first…last - 1.
+        """The emitted tokens first…last - 1, which are whole passes.
 
         Raises:
             UserError: the file cannot be read.
@@ -83,32 +117,43 @@ class Sweep:
             stacks.take(token - first, packed)
         return self._swept(first, last - first, stacks)
 
+    def _end(self, tokens: IntArray) -> IntArray:
+        """The first token after the pass of each. Shape [m]."""
+        following = np.searchsorted(self._begins, tokens, "right")
+        ends: IntArray = np.append(self._begins, self._count)[following]
+        return np.maximum(ends, tokens + 1)
+
     def _swept(self, first: int, count: int, stacks: _Stacks) -> Swept:
-        """What is told of a token stands in its own stretch or in the next one."""
-        whole, rows = np.ones(count + 1, np.bool_), {}
-        _leave_out(whole, np.array(sorted(stacks.odd), np.int64))
+        """What is told of a token stands in a stretch from its own to the one after its pass."""
+        odd, rows = [np.array(sorted(stacks.odd), np.int64)], {}
         for kind in self._wanted:
             places, rows[kind] = stacks.rows(kind, count + 1)
-            behind = places - (rows[kind].tokens - first)
-            _leave_out(whole, places[(behind < 0) | (behind > 1) | ~self._fits(rows[kind])])
+            tokens = rows[kind].tokens
+            astray = (tokens > places + first) | (places + first > self._end(tokens))
+            odd.append(places[astray | ~self._fits(rows[kind])])
         emitted = rows[TokenEmitted].tokens - first
         emitted = emitted[(emitted >= 0) & (emitted < count)]
-        whole = whole[:count] & (np.bincount(emitted, minlength=count) == 1)
-        return Swept(first, whole, {kind: one.kept(_among(one.tokens - first, whole)) for kind, one in rows.items()})
+        whole = self._whole(first, np.bincount(emitted, minlength=count) == 1, np.concatenate(odd))
+        return Swept(first, whole, rows).among(whole)
+
+    def _whole(self, first: int, sound: BoolArray, odd: IntArray) -> BoolArray:
+        """The tokens of passes that are all sound, without those of which a stretch at an odd place may tell: it tells
+        of its own token's pass, and of the one that ends right before. Shape [n], as `sound`."""
+        for places in (odd, odd - 1):
+            sound[places[(places >= 0) & (places < len(sound))]] = False
+        inside = self._begins[(self._begins > first) & (self._begins < first + len(sound))] - first
+        starts = np.append(0, inside)[: len(sound)]
+        whole: BoolArray = np.repeat(np.logical_and.reduceat(sound, starts), np.diff(starts, append=len(sound)))
+        return whole
 
     def _fits(self, rows: Rows) -> BoolArray:
         """Whether ids are of the vocabulary and layers of the model. Shape [m]."""
-        model, fits = self._model, np.ones(len(rows.tokens), np.bool_)
+        fits = np.ones(len(rows.tokens), np.bool_)
         for name in rows.fields.keys() & {*_IDS, "layer"}:
-            values = rows[name].reshape(len(fits), -1) if len(fits) else rows[name].reshape(0, 0)
-            fits &= ((values >= 0) & (values < (model.depth if name == "layer" else model.vocabulary))).all(1)
+            most = self._model.depth if name == "layer" else self._model.vocabulary
+            outside = (rows[name] < 0) | (rows[name] >= most)
+            fits[rows.fields[name].owners[outside.ravel()]] = False
         return fits
-
-
-def _leave_out(whole: BoolArray, places: IntArray) -> None:
-    """Take nothing of these places, nor of the tokens before, of which their stretches may tell."""
-    whole[places] = False
-    whole[np.maximum(places - 1, 0)] = False
 
 
 def _among(own: IntArray, whole: BoolArray) -> BoolArray:
@@ -127,6 +172,8 @@ class _Stacks:
         self._stacks = {
             kind: {TOKEN: Stack(np.int64, None), **_stacks(kind, fields)} for kind, fields in wanted.items()
         }
+        self._left = MOST_VALUES
+        """How many may yet be taken."""
         self._counts: dict[type[Any], list[tuple[int, int]]] = {kind: [] for kind in wanted}
         """By class, places of stretches and how many events each has."""
         kinds = [(KINDS[name], paths) for name, paths in layout.kinds]
@@ -141,6 +188,7 @@ class _Stacks:
         except (ValueError, TypeError, ArithmeticError, LookupError):
             self.odd.add(place)
             return
+        self._left -= sum(one.like.places + one.like.numbers for _, one in found)
         for kind, count in counts:
             self._counts[kind].append((place, count))
         for stack, one in found:
@@ -155,9 +203,9 @@ class _Stacks:
         fields = {path: stack.values(starts, total) for path, stack in self._stacks[kind].items()}
         return np.repeat(np.arange(places), counts), Rows(fields.pop(TOKEN).values, fields)
 
-    def _look(self, packed: bytes) -> tuple[list[tuple[type[Any], int]], list[tuple[Stack, Taken]]]:
+    def _look(self, packed: bytes) -> tuple[list[tuple[type[Any], int]], list[tuple[Stack | Ragged, Taken]]]:
         """A stretch's events by class, and what is wanted of them."""
-        reader = Reader(inflated(packed))
+        reader, left = Reader(inflated(packed, LARGEST)), self._left
         order = reader.take(reader.number())
         counts, found = [], []
         for number in sorted(set(order)):
@@ -170,19 +218,32 @@ class _Stacks:
                 size = reader.number()
                 if stack is None:
                     reader.skip(size)
-                else:
-                    found.append((stack, stack.look(count, reader.take(size))))
+                    continue
+                _spare(left - count)
+                found.append((stack, stack.look(count, reader.take(size))))
+                left -= found[-1][1].like.places + found[-1][1].like.numbers
+                _spare(left)
         return counts, found
 
 
-def _stacks(kind: type[Any], wanted: Mapping[str, Shape | None]) -> dict[str, Stack]:
+def _spare(values: int) -> None:
+    if values < 0:
+        raise BadColumn("it is more than is read at once")
+
+
+def _stacks(kind: type[Any], wanted: Mapping[str, Shape | None]) -> dict[str, Stack | Ragged]:
     hints = {field.path: field.hint for field in fields_of(kind)}
     return {path: _stack(hints[path], shape) for path, shape in wanted.items()}
 
 
-def _stack(hint: Any, shape: Shape | None) -> Stack:
+def _stack(hint: Any, shape: Shape | None) -> Stack | Ragged:
     """For a field of this type."""
     if hint in NUMBERS:
         return Stack(NUMBERS[hint], shape)
-    dtype = next(dtype for array, dtype in DTYPES.items() if hint in (array, array | None))
-    return Stack(dtype, shape, optional=hint not in DTYPES)
+    if shape is None:
+        return Ragged(np.uint8, 1)
+    dtype, optional = (
+        next(dtype for array, dtype in DTYPES.items() if hint in (array, array | None)),
+        hint not in DTYPES,
+    )
+    return Ragged(dtype, len(shape), optional=optional) if ANY in shape else Stack(dtype, shape, optional=optional)

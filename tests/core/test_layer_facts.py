@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,23 @@ from core.analysis.ledger import ledger
 from core.choices import Policy
 from core.errors import UserError
 from core.trace import packing
+from core.trace.events import (
+    Audited,
+    Event,
+    ScheduleChosen,
+    TokenEmitted,
+    TreeAccepted,
+    TreeDrafted,
+    TreeVerified,
+    WalkEnd,
+)
 from core.trace.session_file import SessionFile
 from core.trace.stored_trace import StoredTrace
+from tests.core.handmade import DEPTH, ended
+from tests.core.handmade import audited as said
 from tests.core.sessions import written
-from tests.core.test_sweep import TOKENS, UNUSUAL, audited, replace_stretch
+from tests.core.test_sweep import TOKENS, UNUSUAL, audited, change, replace_stretch
+from tests.tree_passes import TreePlan, tree_trace
 
 ANALYSES = (lambda trace: facts_of(trace, 0, trace.emitted_count), ledger, judgements)
 
@@ -101,3 +114,59 @@ def test_that_a_token_that_cannot_be_read_any_more_has_no_class_and_no_scores(tm
         assert np.isnan(judgements(trace).scores[5]).all()
         assert ledger(trace).told == TOKENS - 2
         assert len(told) == 2, "once for each trace"
+
+
+PLANS = (TreePlan(), TreePlan(refused=(18,), refusal=WalkEnd.GATED), TreePlan(exit_layer=DEPTH, accepted=()))
+
+
+def trees() -> list[Event]:
+    """Passes over trees, one with a walk that the gate ended, one of which nothing was accepted."""
+    found: list[Event] = []
+    for event in tree_trace(*PLANS, TreePlan(parents=(-1, 0, 0, 1, 1), accepted=(1, 3), refused=(14,))).events:
+        if isinstance(event, TokenEmitted) and event.token:
+            text = event.token_bytes.decode()
+            found.append(said(event.token, (14, " it"), (DEPTH, text), scores=dict.fromkeys(range(16, 26), 0.8)))
+        found.append(event)
+    return [*found, ended()]
+
+
+def test_that_facts_of_many_trees_at_once_are_those_of_their_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with both(written(tmp_path / "s.specee", trees())) as (trace, slow, _):
+        for portion in (3, 512):  # less than a pass emits, and all
+            monkeypatch.setattr("core.analysis.layer_facts.PORTION", portion)
+            for analysis in ANALYSES:
+                assert_same(analysis(trace), analysis(slow))
+        monkeypatch.setattr(trace, "_records", ())
+        found = facts_of(trace, 0, trace.emitted_count)
+        assert found.gated.any()
+        assert found.among.any()
+        assert found.asked.any()
+
+
+ODD: dict[str, Callable[[Event], list[Event]]] = {
+    "no tree": lambda e: [] if isinstance(e, TreeDrafted) else [e],
+    "no end of the tree": lambda e: [] if isinstance(e, TreeAccepted) else [e],
+    "a node that the tree lacks": lambda e: [
+        change(e, accepted=e.accepted + 100) if isinstance(e, TreeAccepted) else e
+    ],
+    "a way that is too short": lambda e: [change(e, accepted=e.accepted[:1]) if isinstance(e, TreeAccepted) else e],
+    "candidates beyond the vocabulary": lambda e: [
+        change(e, candidate_ids=e.candidate_ids + 10**9) if isinstance(e, TreeDrafted) else e
+    ],
+    "a walk at a layer too many": lambda e: [change(e, layer=DEPTH) if isinstance(e, TreeVerified) else e],
+    "no schedule": lambda e: [] if isinstance(e, ScheduleChosen) else [e],
+    "no audit": lambda e: [] if isinstance(e, Audited) else [e],
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_that_what_is_unusual_about_a_tree_is_what_its_records_say(tmp_path: Path, name: str) -> None:
+    first = 1 + len(PLANS[0].accepted) + 1
+    path = written(tmp_path / "s.specee", trees())
+    own = [event for event in trees() if getattr(event, "token", 0) == first]
+    replace_stretch(path, first, packing.pack([one for event in own for one in ODD[name](event)]))
+    with both(path) as (trace, slow, _):
+        for analysis in ANALYSES:
+            assert_same(analysis(trace), analysis(slow))
