@@ -99,7 +99,11 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--reset-layout", action="store_true", help="put the window's panels back where they were made")
     parser.add_argument(
-        "--open", dest="window_file", metavar="FILE", type=Path, help="open the window on this session; FILE alone does"
+        "--open",
+        dest="window_file",
+        metavar="FILE",
+        type=options.path,
+        help="open the window on this session; FILE alone does",
     )
     parser.add_argument(
         "--demo",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.commands import console, fitting, options, prompt_files, setting_flags, tree_flags
@@ -52,7 +51,7 @@ def add_parser(commands: options.Commands) -> None:
     parser.add_argument(
         "--prompts",
         metavar="FILE",
-        type=Path,
+        type=options.path,
         help="JSON Lines with a `prompt` in each line, or plain text with a prompt a line (default: six of ours)",
     )
     _add_amounts(parser)

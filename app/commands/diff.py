@@ -7,7 +7,6 @@ import html
 import json
 import re
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.commands import choosing, options
@@ -33,7 +32,9 @@ def add_parser(commands: options.Commands) -> None:
     )
     parser.set_defaults(action=diff)
     for name in ("a", "b"):
-        parser.add_argument(name, metavar=name.upper(), type=Path, help="a session file, or events as JSON Lines")
+        parser.add_argument(
+            name, metavar=name.upper(), type=options.path, help="a session file, or events as JSON Lines"
+        )
         parser.add_argument(
             f"--run-{name}",
             metavar="N",

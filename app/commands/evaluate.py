@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +61,10 @@ def add_parser(commands: options.Commands) -> None:
     options.add_numerics(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.add_argument(
-        "--card", metavar="FILE", type=Path, help="also write a model card of the trained parts with these figures"
+        "--card",
+        metavar="FILE",
+        type=options.path,
+        help="also write a model card of the trained parts with these figures",
     )
 
 

@@ -28,13 +28,18 @@ def add_parser(commands: options.Commands) -> None:
         "(--view and --out). Needs no model and no screen; docs/command-line.md describes the columns.",
     )
     parser.set_defaults(action=export)
-    parser.add_argument("file", metavar="FILE.specee", type=Path, help="a session file")
-    parser.add_argument("--jsonl", metavar="OUT", help="write events, one a line, to this new file, or - the terminal")
+    parser.add_argument("file", metavar="FILE.specee", type=options.path, help="a session file")
+    parser.add_argument(
+        "--jsonl",
+        metavar="OUT",
+        type=_events_file,
+        help="write events, one a line, to this new file, or - the terminal",
+    )
     parser.add_argument("--view", metavar="NAME", help="the view to write; `--view help` lists them")
     parser.add_argument(
         "--out",
         metavar="FILE",
-        type=Path,
+        type=options.path,
         help="the new file; .csv makes a table, .svg and .png a picture. A file that is there is never overwritten",
     )
     parser.add_argument("--run", metavar="N", type=options.whole("run", 1), help=f"which run: {choosing.HELP}")
@@ -60,6 +65,10 @@ def _add_view_flags(parser: argparse.ArgumentParser) -> None:
         type=_size,
         help="pixels of a picture, which keeps its shape in them (default: the view's own)",
     )
+
+
+def _events_file(text: str) -> str:
+    return text if text == "-" else str(options.path(text))
 
 
 def _size(text: str) -> tuple[int, int]:

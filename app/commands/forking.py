@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.commands import choosing, options, setting_flags
@@ -30,7 +29,7 @@ def add_fork(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--fork",
         metavar="FILE",
-        type=Path,
+        type=options.path,
         help="branch off a recorded run of this session instead of asking --prompt; settings that no flag gives are "
         "that run's",
     )

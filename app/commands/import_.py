@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from app.commands import console, options
+from core.errors import UserError
 
 
 def add_parser(commands: options.Commands) -> None:
@@ -17,11 +17,11 @@ def add_parser(commands: options.Commands) -> None:
         "docs/events.md describes the events; docs/write_trace.py writes some.",
     )
     parser.set_defaults(action=import_)
-    parser.add_argument("file", metavar="FILE.jsonl", type=Path, help="events as JSON Lines")
+    parser.add_argument("file", metavar="FILE.jsonl", type=options.path, help="events as JSON Lines")
     parser.add_argument(
         "--out",
         metavar="FILE.specee",
-        type=Path,
+        type=options.path,
         help="the new session file (default: beside the events, with that ending); one that is there is never "
         "overwritten",
     )
@@ -33,11 +33,13 @@ def import_(arguments: argparse.Namespace) -> int:
     Raises:
         UserError: a line is damaged or does not fit those before it, or a file cannot be read or written.
     """
-    from app.commands.recording import check_target, made_whole
+    from app.commands.recording import SESSION, check_target, made_whole
     from core.trace.importing import import_events
     from core.trace.session_file import SessionFile
 
-    out = arguments.out or arguments.file.with_suffix(".specee")
+    if arguments.file.suffix == SESSION and arguments.file.is_file():
+        raise UserError(f"{arguments.file} is a session already; open it with `specee-viewer {arguments.file}`.")
+    out = arguments.out or arguments.file.with_suffix(SESSION)
     check_target(out)
     with made_whole(out) as partial:
         import_events(arguments.file, partial)

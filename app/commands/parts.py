@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from app.commands import console, options
 
@@ -16,18 +15,20 @@ def add_parser(commands: options.Commands) -> None:
     importing.set_defaults(action=import_)
     options.add_model(importing)
     importing.add_argument(
-        "--drafter", metavar="PATH", type=Path, help="an EAGLE-1 head: model.safetensors or its folder"
+        "--drafter", metavar="PATH", type=options.path, help="an EAGLE-1 head: model.safetensors or its folder"
     )
     importing.add_argument(
         "--predictors",
         metavar="FILE",
         nargs="+",
-        type=Path,
+        type=options.path,
         default=(),
         help="SpecEE's released predictors, one file a layer, named by the layer's index as in model15.pth",
     )
-    importing.add_argument("--base", metavar="DIR", type=Path, help="trained parts to take the other pieces from")
-    importing.add_argument("--out", metavar="DIR", type=Path, required=True, help="where the parts go")
+    importing.add_argument(
+        "--base", metavar="DIR", type=options.path, help="trained parts to take the other pieces from"
+    )
+    importing.add_argument("--out", metavar="DIR", type=options.path, required=True, help="where the parts go")
 
 
 _ABOUT = "Draft heads and predictors that others have published."

@@ -12,6 +12,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.commands import options
 from core.errors import UserError
 from resources.paths import PROMPTS
 
@@ -34,7 +35,7 @@ def add_prompts(parser: argparse.ArgumentParser) -> None:
         "--prompts",
         metavar="FILE",
         nargs="+",
-        type=Path,
+        type=options.path,
         help="JSON Lines with a `prompt` and perhaps a `category` in each line, or plain text with a prompt a line "
         "(default: the prompts that come with the program)",
     )

@@ -49,12 +49,14 @@ def check_target(path: Path) -> None:
         UserError: there is such a file already, or nothing can be written where it would lie.
     """
     folder = path.parent
+    if path.is_dir():
+        raise UserError(f"{path} is a folder; add a file's name.")
     if path.exists() or path.is_symlink():
-        raise UserError(f"{path} is there already; give --out another name, or remove it first.")
+        raise UserError(f"{path} is there already; choose another name, or remove it first.")
     if not folder.is_dir():
-        raise UserError(f"There is no folder {folder}; make it, or write --out elsewhere.")
+        raise UserError(f"There is no folder {folder}; make it, or write elsewhere.")
     if not os.access(folder, os.W_OK):
-        raise UserError(f"Nothing can be written in {folder}; write --out elsewhere.")
+        raise UserError(f"Nothing can be written in {folder}; write elsewhere.")
 
 
 @contextmanager
@@ -123,7 +125,7 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(f"{path} cannot be written ({error.strerror or error}); write --out elsewhere.") from error
+        raise UserError(f"{path} cannot be written ({error.strerror or error}); write elsewhere.") from error
 
 
 def _writing(path: Path, lines: TextIO, events: Iterable[Event]) -> Iterator[Event]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from app.commands import choosing, options
 
@@ -17,9 +16,9 @@ def add_parser(commands: options.Commands) -> None:
         "frontier, why tokens left where they did, settings and versions. Needs no model and no screen.",
     )
     parser.set_defaults(action=report)
-    parser.add_argument("file", metavar="FILE.specee", type=Path, help="a session file")
+    parser.add_argument("file", metavar="FILE.specee", type=options.path, help="a session file")
     parser.add_argument(
-        "--out", metavar="FILE.html", type=Path, required=True, help="the new file; one that is there is kept"
+        "--out", metavar="FILE.html", type=options.path, required=True, help="the new file; one that is there is kept"
     )
     parser.add_argument("--run", metavar="N", type=options.whole("run", 1), help=f"only this run: {choosing.HELP}")
     options.add_exit_colours(parser)

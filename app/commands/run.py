@@ -53,7 +53,7 @@ def add_parser(commands: options.Commands) -> None:
     parser.add_argument(
         "--out",
         metavar="FILE",
-        type=Path,
+        type=options.path,
         help="write the run to this new file, as a session where its name ends in .specee, else its events as JSON "
         "Lines; a file that is there is never overwritten",
     )

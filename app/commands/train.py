@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from app.commands import console, options, prompt_files
 from app.commands.training_lines import watched
@@ -21,7 +20,9 @@ def add_parser(commands: options.Commands) -> None:
     parser.set_defaults(action=train)
     options.add_model(parser)
     prompt_files.add_prompts(parser)
-    parser.add_argument("--out", metavar="DIR", type=Path, help="where the parts go (default: your user data folder)")
+    parser.add_argument(
+        "--out", metavar="DIR", type=options.path, help="where the parts go (default: your user data folder)"
+    )
     parser.add_argument(
         "--budget",
         metavar="MINUTES",

@@ -123,6 +123,8 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 def _check_header(path: Path) -> bool:
     """Whether the file is in the state of a recording; raises `UserError` where it is no session file of ours."""
+    if path.is_dir():
+        raise UserError(f"{path} is a folder; choose a .specee file in it.")
     if not path.is_file():
         raise UserError(f"There is no file {path}; check its name.")
     with path.open("rb") as file:

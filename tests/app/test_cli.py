@@ -14,6 +14,7 @@ from app import cli, loader
 from app.commands import console
 from core.errors import UserError
 from core.version import version
+from resources.paths import SAMPLE
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("PySide6", "torch", "transformers", "numpy", "pyqtgraph")
@@ -85,6 +86,9 @@ BAD_INPUT = {
     "train an unknown stage": ["train", "--prompts", "p.jsonl", "--stage", "tea"],
     "unknown theme": ["--theme", "pink"],
     "window's flag before a command": ["--model", "x", "model", "list"],
+    "no name of a file": ["export", "", "--view", "exits", "--out", "e.csv"],
+    "no name of a new file": ["run", "--prompt", "x", "--out", ""],
+    "a name that no disk holds": ["report", "x" * 5000, "--out", "r.html"],
     "line break in a value": ["run", "--prompt", "x", "--threshold", "a\nb"],
 }
 
@@ -113,6 +117,14 @@ def test_that_bad_input_gets_exit_code_2_and_one_sentence(
             ["run", "--prompt", "x", "--record", "off", "--out", "e"],
             "With --record off there is nothing to write; leave out --out, or record live or audit.",
         ),
+        (["report", str(ROOT), "--out", "r.html"], f"{ROOT} is a folder; choose a .specee file in it."),
+        (["export", "s.specee", "--jsonl", str(ROOT)], f"{ROOT} is a folder; add a file's name."),
+        (["import", ""], "The name of a file or folder is empty; write one, or leave its flag out."),
+        (
+            ["import", str(SAMPLE)],
+            f"{SAMPLE} is a session already; open it with `specee-viewer {SAMPLE}`.",
+        ),
+        (["diff"], "A and B are missing; `specee-viewer diff --help` lists what it takes."),
         (["dance"], "There is no command 'dance'; `specee-viewer --help` lists what it takes."),
         (
             ["run", "--prompt", "x", "-q"],

@@ -91,7 +91,7 @@ def test_that_a_full_disk_is_one_sentence_and_leaves_no_file(
     out = tmp_path / "e.jsonl"
     assert run(out) == 2
     captured = capsys.readouterr().err
-    assert captured == f"{out} cannot be written (No space left on device); write --out elsewhere.\n"
+    assert captured == f"{out} cannot be written (No space left on device); write elsewhere.\n"
     assert not [one for one in tmp_path.iterdir() if one.is_file()]
 
 
@@ -102,7 +102,7 @@ def test_that_a_folder_that_cannot_be_written_is_one_sentence(
     monkeypatch.setattr(recording.os, "access", lambda *_: False)
     assert run(tmp_path / "e.jsonl") == 2
     assert engine.settings is None
-    assert capsys.readouterr().err == f"Nothing can be written in {tmp_path}; write --out elsewhere.\n"
+    assert capsys.readouterr().err == f"Nothing can be written in {tmp_path}; write elsewhere.\n"
 
 
 def test_that_events_are_written_byte_for_byte_as_the_trace_format_has_them(tmp_path: Path) -> None:
