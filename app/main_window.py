@@ -120,6 +120,7 @@ class MainWindow(QMainWindow):
         for rows in self.findChildren(Rows):
             rows.fit()
         self._form_area.setMinimumWidth(self.form.minimumSizeHint().width())
+        self.tools.fit()
 
     @Slot()
     def reset_layout(self) -> None:

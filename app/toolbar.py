@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QSlider, QToolBar, QToolButton, QWidget
 
@@ -83,17 +83,19 @@ class ToolBar(QToolBar):
         for button in (self._plain[0], slim(actions["step_back_token"]), *self._plain[1:]):
             self.addWidget(button)
         self.addWidget(self.scrubber)
+        # Queued: what the scrubber needs is known once it has laid itself out.
+        self.scrubber.label.grew.connect(self.fit, Qt.ConnectionType.QueuedConnection)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._choose_style()
+        self.fit()
 
     def show_model(self, name: str) -> None:
         """Name the loaded model; a long name is cut in the middle and whole in the tooltip."""
         metrics = self.model.fontMetrics()
         self.model.setText(metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, MODEL_WIDTH) + "  ")
         self.model.setToolTip(f"{name}: choose another model")
-        self._choose_style()
+        self.fit()
 
     def apply_theme(self, theme: Theme) -> None:
         """Paint the Run button's sign for its accent colour."""
@@ -104,9 +106,10 @@ class ToolBar(QToolBar):
         self.run.setText(LONGEST_RUN)
         self.run.setMinimumWidth(self.run.sizeHint().width())
         self.run.setText(shown)
-        self._choose_style()
+        self.fit()
 
-    def _choose_style(self) -> None:
+    @Slot()
+    def fit(self) -> None:
         """Where there is no room for words the signs must do without, so that the scrubber stays in sight."""
         for style in (Qt.ToolButtonStyle.ToolButtonTextBesideIcon, Qt.ToolButtonStyle.ToolButtonIconOnly):
             for button in self._plain:
@@ -162,6 +165,9 @@ class _Position(QToolButton):
     Its size is fixed: words that change with every token would else make the whole window lay itself out each time.
     """
 
+    grew = Signal()
+    """The words need more room than any before."""
+
     def __init__(self, action: QAction) -> None:
         super().__init__()
         named(self, "Position", action.toolTip())
@@ -176,6 +182,7 @@ class _Position(QToolButton):
         wanted = QSize(max(self.sizeHint().width(), kept), self.sizeHint().height())
         if wanted != self.maximumSize():
             self.setFixedSize(wanted)
+            self.grew.emit()
 
 
 def _position(count: int, selected: Selection) -> str:

@@ -38,6 +38,8 @@ class PlotView(QWidget):
 
     selected = Signal(object)
     """A `Selection` that the user asks for."""
+    _type_size = 0.0
+    """Points of the type that axes and items were made for; 0 before the first theme."""
 
     def __init__(self, name: str, captions: tuple[str, str], ticks: tuple[Ticks, Ticks], parent: QWidget | None = None):
         super().__init__(parent)
@@ -142,8 +144,9 @@ class PlotView(QWidget):
         """Take over these colours, live."""
         self.theme = theme
         self.canvas.setBackground(QColor(theme.surface))
+        self._type_size = self.font().pointSizeF()
         font = QFont(self.font())
-        font.setPointSizeF(self.font().pointSizeF() * SMALL)
+        font.setPointSizeF(self._type_size * SMALL)
         for axis in (self.x_axis, self.y_axis):
             axis.apply_theme(theme, font)
         self._grid.layout.activate()
@@ -153,6 +156,12 @@ class PlotView(QWidget):
         self._message.setStyleSheet(f"color: {theme.muted}; background: transparent;")
         self._fit()
         self.update()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow a new size of type, which may come after the theme that asked for it."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange and self._type_size not in (0.0, self.font().pointSizeF()):
+            self.apply_theme(self.theme)
 
     def set_message(self, text: str | None) -> None:
         """Say in the plot's place why there is nothing to see; None shows the plot."""

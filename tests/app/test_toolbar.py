@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
-from app.toolbar import Scrubber
+from app.toolbar import Scrubber, ToolBar
 from app.travel_button import ReplayButton
 from widgets.selection import Selection
 
@@ -42,3 +42,19 @@ def test_that_a_selection_that_moves_on_does_not_lay_the_toolbar_out_anew(qtbot:
     QApplication.processEvents()
     assert layouts.count > 0
     assert scrubber.label.width() >= scrubber.label.sizeHint().width()
+
+
+def test_that_the_scrubber_stays_in_sight_when_its_words_grow(qtbot: QtBot) -> None:
+    owner = QObject()
+    tools = ToolBar(Actions(owner), QMenu())
+    qtbot.addWidget(tools)
+    tools.scrubber.show_tokens(64, Selection(2))
+    with qtbot.waitExposed(tools):
+        tools.show()
+    tools.resize(tools.sizeHint())
+    QApplication.processEvents()
+    assert tools.scrubber.isVisible()
+    tools.scrubber.show_tokens(64, Selection(6, 22))
+    QApplication.processEvents()
+    assert tools.scrubber.isVisible(), "its place is beside the buttons, not behind the bar's end"
+    assert tools._plain[0].toolButtonStyle() is Qt.ToolButtonStyle.ToolButtonIconOnly

@@ -35,6 +35,15 @@ def test_that_switching_the_theme_changes_a_plot_at_once(qtbot: QtBot, made: typ
 
 
 @pytest.mark.parametrize("made", VIEWS)
+def test_that_type_that_grows_after_the_theme_came_grows_in_the_axes_too(qtbot: QtBot, made: type[PlotView]) -> None:
+    view = shown(qtbot, made())
+    view.apply_theme(LIGHT)
+    before = view.y_axis.minimumWidth()
+    view.setStyleSheet("QWidget { font-size: 30pt; }")
+    assert view.y_axis.minimumWidth() > 1.5 * before
+
+
+@pytest.mark.parametrize("made", VIEWS)
 def test_that_the_keyboard_focus_is_seen(qtbot: QtBot, made: type[PlotView]) -> None:
     view = shown(qtbot, made())
     without = painted(view)
