@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from core.config import RunSettings
+from core.analysis.closeness import closest
 from core.errors import UserError
 from core.trace.events import BoolArray, ExitReason
 from core.trace.overview import NO_CANDIDATE, REASONS, UNKNOWN, CellState
@@ -136,25 +136,8 @@ class NearThreshold(Condition):
         return f"score within {self.epsilon:g} of the threshold"
 
     def found(self, trace: ReadableTrace, first: int, last: int) -> BoolArray:
-        begins, settings = _passes(trace, first, last), trace.started.settings if trace.started else None
-        near = [
-            bool(begun) and settings is not None and nearest(trace.records[token], settings) <= self.epsilon
-            for token, begun in zip(range(first, last), begins, strict=True)
-        ]
-        return np.array(near, np.bool_)
-
-
-def nearest(record: TokenRecord, settings: RunSettings) -> float:
-    """How close a score of the token's pass came to its layer's threshold; infinite where there was none."""
-    if record.tree is None:
-        layers = np.flatnonzero(record.evaluated).tolist()
-        return min((abs(float(record.scores[at]) - settings.threshold_at(at)) for at in layers), default=math.inf)
-    distances = [
-        np.abs(scores - settings.threshold_at(layer)).min()
-        for layer, run in record.tree.layers.items()
-        if len(scores := run.path_scores if len(run.path_scores) else run.scores)
-    ]
-    return float(min(distances, default=math.inf))
+        near: BoolArray = closest(trace, first, last, _passes(trace, first, last)) <= self.epsilon
+        return near
 
 
 @dataclass(frozen=True, slots=True)

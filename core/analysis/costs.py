@@ -13,24 +13,22 @@ from passes in which nothing was caught up, h from passes to full depth without 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.analysis.cost_reading import STAGES as STAGES
+from core.analysis.cost_reading import Seconds as Seconds
+from core.analysis.cost_reading import times_of, timings_of
 from core.analysis.summaries import first_decided
 from core.analysis.wording import bold, counted, joined
 from core.choices import Policy
 from core.config import RunSettings
-from core.trace.events import BoolArray, ExitReason, IntArray, StageTimes
-from core.trace.overview import emitted_of
+from core.trace.events import BoolArray, ExitReason, IntArray
+from core.trace.overview import REASONS
 from core.trace.reading import ReadableTrace
 from core.trace.records import TokenRecord
 
-Seconds = NDArray[np.float64]
-
-STAGES = (*(field.name for field in fields(StageTimes) if field.name != "total"), "other")
-"""Columns of `Costs.stages`; `other` is what no stage holds."""
 PARTS = ("draft", "predictor", "checks", "catching up")
 """Columns of `Costs.spent`: what exits cost."""
 
@@ -80,7 +78,7 @@ class Costs:
 
 
 def costs(trace: ReadableTrace, watch: Callable[[int], object] | None = None) -> Costs:
-    """Measure a run; `watch` is told each token that has been looked at, and may raise to end it."""
+    """Measure a run; `watch` is told the last token of those looked at, now and then, and may raise to end it."""
     swept = _sweep(trace, watch)
     stages, exits = swept.stages, trace.exit_layers[: len(swept.stages)]
     layer, head = _layer_seconds(swept, exits), _head_seconds(swept)
@@ -116,29 +114,18 @@ class _Sweep:
 
 
 def _sweep(trace: ReadableTrace, watch: Callable[[int], object] | None) -> _Sweep:
-    count = trace.emitted_count
-    tokens = np.arange(count)
-    found = _Sweep(
-        stages=np.zeros((count, len(STAGES))),
-        alone=np.zeros(count, np.bool_),
-        checks=np.zeros(count, np.int64),
-        last=np.zeros(count, np.bool_),
-        begins=(trace.overview.passes[:count] == tokens) & (tokens >= first_decided(trace)),
+    count, read = trace.emitted_count, timings_of(trace, watch)
+    tokens, seen = np.arange(count), trace.overview
+    return _Sweep(
+        stages=read.stages,
+        alone=read.alone,
+        checks=read.checks,
+        last=seen.reasons[:count] == _LAST,
+        begins=(seen.passes[:count] == tokens) & (tokens >= first_decided(trace)),
     )
-    for token in range(count):
-        record = trace.records[token]
-        found.stages[token] = _stages(emitted_of(record).times)
-        found.alone[token] = record.kv is not None and not len(record.kv.recomputed)
-        found.checks[token] = len(record.checks)
-        found.last[token] = emitted_of(record).reason is ExitReason.LAST_LAYER
-        if watch is not None:
-            watch(token)
-    return found
 
 
-def _stages(times: StageTimes) -> list[float]:
-    known = [getattr(times, name) for name in STAGES[:-1]]
-    return [*known, max(0.0, times.total - sum(known))]
+_LAST = REASONS.index(ExitReason.LAST_LAYER)
 
 
 def _layer_seconds(swept: _Sweep, exits: IntArray) -> float:
@@ -195,7 +182,8 @@ def verdict_of_token(found: Costs, token: int) -> str:
 
 def stages_of(record: TokenRecord) -> Seconds:
     """One token's own times, shape [stages]; at once, where a whole run's take a while."""
-    return np.array(_stages(emitted_of(record).times))
+    found: Seconds = times_of(record).stages[0]
+    return found
 
 
 def _ms(seconds: float) -> str:

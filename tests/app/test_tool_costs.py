@@ -127,7 +127,8 @@ def test_that_the_pointer_finds_the_stage_below_it(qtbot: QtBot) -> None:
     assert bars.words_at(50, 2) == ""
 
 
-def test_that_a_sweep_that_is_called_off_ends_at_its_next_token(qtbot: QtBot) -> None:
+def test_that_a_sweep_that_is_called_off_ends_after_its_portion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.analysis.cost_reading.PORTION", 64)
     trace, seen = Trace.of(fake_run_events(200)), []
     cancel = threading.Event()
     cancel.set()

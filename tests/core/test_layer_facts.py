@@ -1,4 +1,4 @@
-"""What many tokens at once say of their layers is what each one's record says, and so is what is made of it."""
+"""What many tokens at once say of layers and costs is what each one's record says, and so is what is made of it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 from core.analysis.calibration import judgements
+from core.analysis.closeness import closest
+from core.analysis.cost_reading import timings_of
+from core.analysis.costs import costs
 from core.analysis.layer_facts import facts_of
 from core.analysis.ledger import ledger
 from core.choices import Policy
@@ -20,13 +23,16 @@ from core.trace import packing
 from core.trace.events import (
     Audited,
     Event,
+    KVUpdated,
     ScheduleChosen,
     TokenEmitted,
     TreeAccepted,
     TreeDrafted,
     TreeVerified,
+    Verified,
     WalkEnd,
 )
+from core.trace.reading import ReadableTrace
 from core.trace.session_file import SessionFile
 from core.trace.stored_trace import StoredTrace
 from tests.core.handmade import DEPTH, ended
@@ -35,7 +41,14 @@ from tests.core.sessions import written
 from tests.core.test_sweep import TOKENS, UNUSUAL, audited, change, replace_stretch
 from tests.tree_passes import TreePlan, tree_trace
 
-ANALYSES = (lambda trace: facts_of(trace, 0, trace.emitted_count), ledger, judgements)
+OF_LAYERS = (lambda trace: facts_of(trace, 0, trace.emitted_count), ledger, judgements)
+ANALYSES = (*OF_LAYERS, timings_of, costs)
+
+
+def near(trace: ReadableTrace) -> list[float]:
+    """How close each pass's scores came."""
+    tokens = np.arange(trace.emitted_count)
+    return closest(trace, 0, len(tokens), trace.overview.passes == tokens).tolist()
 
 
 class ByRecord(StoredTrace):
@@ -70,6 +83,8 @@ def test_that_facts_of_many_tokens_at_once_are_those_of_their_records(
     with both(written(tmp_path / "s.specee", audited(policy))) as (trace, slow, _):
         for analysis in ANALYSES:
             assert_same(analysis(trace), analysis(slow))
+        assert near(trace) == near(slow)
+        assert np.isfinite(near(trace)).any() == (policy is not Policy.CALM)
         facts = facts_of(trace, 0, TOKENS)
         assert facts.audited[1:].all()
         assert facts.refused.any() == (policy is not Policy.CALM)
@@ -88,15 +103,35 @@ UNREAD = "an id beyond the vocabulary"
 @pytest.mark.parametrize("name", [name for name in UNUSUAL if name != UNREAD])
 def test_that_what_is_unusual_about_a_token_is_what_its_record_says(tmp_path: Path, name: str) -> None:
     with both(spoiled(tmp_path / "s.specee", name)) as (trace, slow, _):
-        for analysis in ANALYSES:
+        for analysis in OF_LAYERS:
             assert_same(analysis(trace), analysis(slow))
 
 
 def spoiled(path: Path, name: str) -> Path:
     """A run whose seventh token is unlike the others."""
     own = [event for event in audited() if getattr(event, "token", 0) == 6]
-    replace_stretch(written(path, audited()), 6, packing.pack([one for event in own for one in UNUSUAL[name](event)]))
+    changed = (UNUSUAL | UNUSUAL_COSTS)[name]
+    replace_stretch(written(path, audited()), 6, packing.pack([one for event in own for one in changed(event)]))
     return path
+
+
+UNUSUAL_COSTS: dict[str, Callable[[Event], list[Event]]] = {
+    "no word of keys and values": lambda e: [] if isinstance(e, KVUpdated) else [e],
+    "rows that were caught up": lambda e: [
+        change(e, recomputed=np.ones((3, 3), np.int64)) if isinstance(e, KVUpdated) else e
+    ],
+    "a time without end": lambda e: [
+        change(e, times=change(e.times, draft=float("inf"))) if isinstance(e, TokenEmitted) else e
+    ],
+    "a layer checked twice": lambda e: [e, e] if isinstance(e, Verified) else [e],
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL_COSTS)
+def test_that_what_is_unusual_about_a_tokens_costs_is_what_its_record_says(tmp_path: Path, name: str) -> None:
+    with both(spoiled(tmp_path / "s.specee", name)) as (trace, slow, _):
+        for analysis in (timings_of, costs):
+            assert_same(analysis(trace), analysis(slow))
 
 
 def test_that_damage_in_what_is_not_read_costs_nothing(tmp_path: Path) -> None:
@@ -138,6 +173,8 @@ def test_that_facts_of_many_trees_at_once_are_those_of_their_records(
             monkeypatch.setattr("core.analysis.layer_facts.PORTION", portion)
             for analysis in ANALYSES:
                 assert_same(analysis(trace), analysis(slow))
+        assert near(trace) == near(slow)
+        assert np.isfinite(near(trace)).sum() == 4, "once a pass"
         monkeypatch.setattr(trace, "_records", ())
         found = facts_of(trace, 0, trace.emitted_count)
         assert found.gated.any()
@@ -168,5 +205,5 @@ def test_that_what_is_unusual_about_a_tree_is_what_its_records_say(tmp_path: Pat
     own = [event for event in trees() if getattr(event, "token", 0) == first]
     replace_stretch(path, first, packing.pack([one for event in own for one in ODD[name](event)]))
     with both(path) as (trace, slow, _):
-        for analysis in ANALYSES:
+        for analysis in OF_LAYERS:
             assert_same(analysis(trace), analysis(slow))
