@@ -79,6 +79,8 @@ class TokenStrip(QAbstractScrollArea):
         """
         first, chosen = chips.first, self._selection.token
         is_new = chosen is not None and len(self._flow) <= chosen < first + len(chips.texts)
+        # What is set from the first token on is another run, or more of one at once: who reads keeps their place.
+        keeps = self._chosen_in(self.viewport().rect()) if first == 0 else None
         joined = self._tokens.is_joined(first)
         self._tokens.replace(chips)
         other_depth = chips.depth != self._depth
@@ -86,6 +88,8 @@ class TokenStrip(QAbstractScrollArea):
         self._place(0 if other_depth else first, joined or self._tokens.is_joined(first))
         if is_new and chosen is not None:
             self._bring_into_sight(chosen)  # it had been chosen before it was there
+        elif keeps is not None and keeps < len(self._flow):
+            self._bring_into_sight(keeps)
 
     def set_in_flight(self, layers_run: int | None, depth: int = 0) -> None:
         """Show a dashed chip after the last token, with the layers it has run so far; None takes it away."""

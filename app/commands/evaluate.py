@@ -77,6 +77,8 @@ def evaluate(arguments: argparse.Namespace) -> int:
     """
     base = dataclasses.replace(setting_flags.DEFAULTS, max_new_tokens=MAX_NEW_TOKENS)
     settings = setting_flags.settings_from(arguments, base)
+    if arguments.card is not None:
+        model_card.check_place(arguments.card)
     every = prompt_files.read_prompts(prompt_files.given(arguments))
     split = None if arguments.split == EVERY else Split(arguments.split)
     chosen = prompt_files.of_split(every, split)

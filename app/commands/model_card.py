@@ -3,6 +3,7 @@ be trusted; Markdown."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,19 @@ if TYPE_CHECKING:
     from app.commands.opening import Opened
     from core.analysis.evaluation import Figures
     from core.config import RunSettings
+
+
+def check_place(path: Path) -> None:
+    """Refuse before the work what could not be written after it.
+
+    Raises:
+        UserError: a folder lies there, or nothing can be written where the file would lie.
+    """
+    if path.is_dir():
+        raise UserError(f"{path} is a folder; add a file's name.")
+    there = next(folder for folder in path.absolute().parents if folder.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise UserError(f"{path} cannot be written: {there} is no folder that takes files; choose another place.")
 
 
 def check_parts(opened: Opened) -> Mapping[str, Any]:

@@ -94,6 +94,8 @@ class Guessing(QObject):
         if on != self.is_on:
             self.is_on, self._pending, self.revealed = on, None, None
             self._trace = None
+            if self._work.window.status.currentMessage() == FIRST_GUESS:
+                self._work.window.status.clearMessage()  # nothing waits for a guess any more
             self._show_again()
             self.changed.emit()
 

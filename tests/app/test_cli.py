@@ -119,6 +119,12 @@ def test_that_bad_input_gets_exit_code_2_and_one_sentence(
         ),
         (["report", str(ROOT), "--out", "r.html"], f"{ROOT} is a folder; choose a .specee file in it."),
         (["export", "s.specee", "--jsonl", str(ROOT)], f"{ROOT} is a folder; add a file's name."),
+        (["evaluate", "--card", str(ROOT)], f"{ROOT} is a folder; add a file's name."),
+        (
+            ["evaluate", "--card", f"{ROOT}/README.md/card.md"],
+            f"{ROOT}/README.md/card.md cannot be written: {ROOT}/README.md is no folder that takes files; choose "
+            "another place.",
+        ),
         (["import", ""], "The name of a file or folder is empty; write one, or leave its flag out."),
         (
             ["import", str(SAMPLE)],

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.places import GUESS
 from app.tools.guess import GuessTool
+from app.tools.guessing import FIRST_GUESS
 from core.analysis.why import why
 from core.trace.trace import Trace
 from tests.app.stage import TIMEOUT
@@ -48,6 +49,7 @@ def test_that_a_step_through_a_recording_waits_for_the_guess_and_tokens_beyond_a
     stage.trigger("step_token")
     assert stage.session.selection.token == 0, "no guess, no step"
     assert "Token 2" in tool.view.question.text()
+    assert stage.window.status.currentMessage() == FIRST_GUESS
     tool.view.spin.setValue(5)
     tool.view.guess.click()
     assert stage.session.selection.token == 1
@@ -57,8 +59,10 @@ def test_that_a_step_through_a_recording_waits_for_the_guess_and_tokens_beyond_a
     assert f"layer {left}" in tool.view.answer.text()
     assert tool.view.why.text() == why(trace, 1, None)
     assert "1 guess " in tool.view.score.text()
+    stage.trigger("step_token")
     tool.view.turn.click()
     assert told(stage) == 8
+    assert stage.window.status.currentMessage() == "", "nothing waits for a guess any more"
 
 
 def test_that_a_token_that_was_seen_is_not_asked_about_again(stage: WindowStage) -> None:

@@ -73,6 +73,13 @@ def test_that_the_strip_follows_its_tail_until_the_user_scrolls_away(strip: Toke
     assert bar.value() == bar.maximum()
 
 
+def test_that_a_token_that_is_read_stays_in_sight_when_all_others_come_at_once(strip: TokenStrip) -> None:
+    strip.set_chips(chips(words(4)))
+    strip.set_selection(Selection(3))
+    strip.set_chips(chips(words(100)))
+    assert strip.viewport().rect().contains(strip.chip_rect(3))
+
+
 def test_that_clearing_leaves_nothing_behind(strip: TokenStrip) -> None:
     blank = image(strip)
     strip.set_chips(chips(words(300)))
