@@ -124,6 +124,15 @@ def path(text: str) -> Path:
     return Path(text)
 
 
+def folder(text: str) -> Path:
+    """A type for argparse: a folder that is there, or can be made where it would lie."""
+    wanted = path(text)
+    there = next(one for one in (wanted.absolute(), *wanted.absolute().parents) if one.exists())
+    if not there.is_dir():
+        raise UserError(f"{shown(str(there))} is a file; choose a folder.")
+    return wanted
+
+
 def text_of(what: str) -> Callable[[str], str]:
     """A type for argparse: text that can be written as UTF-8."""
 

@@ -28,7 +28,7 @@ def add_parser(commands: options.Commands) -> None:
     importing.add_argument(
         "--base", metavar="DIR", type=options.path, help="trained parts to take the other pieces from"
     )
-    importing.add_argument("--out", metavar="DIR", type=options.path, required=True, help="where the parts go")
+    importing.add_argument("--out", metavar="DIR", type=options.folder, required=True, help="where the parts go")
 
 
 _ABOUT = "Draft heads and predictors that others have published."

@@ -21,7 +21,7 @@ def add_parser(commands: options.Commands) -> None:
     options.add_model(parser)
     prompt_files.add_prompts(parser)
     parser.add_argument(
-        "--out", metavar="DIR", type=options.path, help="where the parts go (default: your user data folder)"
+        "--out", metavar="DIR", type=options.folder, help="where the parts go (default: your user data folder)"
     )
     parser.add_argument(
         "--budget",

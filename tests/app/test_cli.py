@@ -125,6 +125,7 @@ def test_that_bad_input_gets_exit_code_2_and_one_sentence(
             f"{ROOT}/README.md/card.md cannot be written: {ROOT}/README.md is no folder that takes files; choose "
             "another place.",
         ),
+        (["train", "--out", "/dev/null"], "'/dev/null' is a file; choose a folder."),
         (["import", ""], "The name of a file or folder is empty; write one, or leave its flag out."),
         (
             ["import", str(SAMPLE)],
