@@ -5,14 +5,13 @@ As `core.trace.stacking`, but all numbers lie one after the other, with the leng
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from core.trace.codec import BadColumn, Kind, Reader
 from core.trace.events import IntArray
-from core.trace.stacking import KINDS_OF, Likeness, Taken, Values, decoded, flags_of, taken
+from core.trace.stacking import KINDS_OF, MOST_VALUES, Likeness, Taken, Values, decoded, flags_of, taken
 
 
 class Ragged:
@@ -86,7 +85,9 @@ class Ragged:
         reader.skip(end)
         if reader.sizes(present) != [self._axes] * present:
             raise BadColumn("its arrays have other axes")
-        lengths = reader.sizes(self._axes * present)
-        counts = (count, present, sum(prod(lengths[at : at + self._axes]) for at in range(0, len(lengths), self._axes)))
-        one = taken(KINDS_OF[self._dtype], column, reader.place, counts, flags)
-        return one._replace(sizes=np.array(lengths, np.int64).reshape(present, self._axes))
+        sizes = np.array(reader.sizes(self._axes * present), np.int64).reshape(present, self._axes)
+        numbers = float(sizes.prod(1, dtype=np.float64).sum())
+        if numbers > MOST_VALUES:  # else it is exact
+            raise BadColumn("its arrays are too long")
+        one = taken(KINDS_OF[self._dtype], column, reader.place, (count, present, int(numbers)), flags)
+        return one._replace(sizes=sizes)

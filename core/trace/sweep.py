@@ -2,7 +2,7 @@
 
 What is read is checked as `core.trace.checking` does, but only that. A token about which anything is unusual or does
 not fit is left out (`Swept.whole`), with all of its pass: its record, read by itself, then tells, or tells of damage.
-The same holds of what would take more memory than `MOST_VALUES` allows, whatever a file promises.
+The same holds of what would take more memory than `MOST_MEMORY`, whatever a file promises.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ from core.trace.events import BoolArray, IntArray, ModelInfo, TokenEmitted
 from core.trace.fields import DTYPES, KINDS, NUMBERS, fields_of
 from core.trace.packing import Layout, inflated
 from core.trace.ragged import Ragged
-from core.trace.stacking import Shape, Stack, Taken, Values
+from core.trace.stacking import MOST_VALUES, Shape, Stack, Taken, Values
 
 PORTION = 512
 """Tokens that are best read at once: about a megabyte."""
-MOST_VALUES = 2**22
-"""Numbers, and values that hold them, that one reading takes of all its fields: a portion has a tenth of that of the
-largest models. They take 8 bytes each, for a moment a few times."""
-LARGEST = 2**22
-"""Bytes that one stretch may hold once it is no longer compressed."""
+MOST_BYTES, LARGEST = 2**27, 2**22
+"""Bytes that the stretches of one reading, and one of them, may hold once they are no longer compressed."""
+MOST_MEMORY = 2**28
+"""Bytes that one reading takes at most by the bounds above, whatever is read."""
 TOKEN = "token"
 ANY = -1
 """A length that differs from event to event; the field's numbers then come one after the other."""
@@ -172,8 +171,8 @@ class _Stacks:
         self._stacks = {
             kind: {TOKEN: Stack(np.int64, None), **_stacks(kind, fields)} for kind, fields in wanted.items()
         }
-        self._left = MOST_VALUES
-        """How many may yet be taken."""
+        self._left, self._bytes = MOST_VALUES, MOST_BYTES
+        """How many values and bytes may yet be taken."""
         self._counts: dict[type[Any], list[tuple[int, int]]] = {kind: [] for kind in wanted}
         """By class, places of stretches and how many events each has."""
         kinds = [(KINDS[name], paths) for name, paths in layout.kinds]
@@ -205,7 +204,7 @@ class _Stacks:
 
     def _look(self, packed: bytes) -> tuple[list[tuple[type[Any], int]], list[tuple[Stack | Ragged, Taken]]]:
         """A stretch's events by class, and what is wanted of them."""
-        reader, left = Reader(inflated(packed, LARGEST)), self._left
+        reader, left = Reader(self._inflated(packed)), self._left
         order = reader.take(reader.number())
         counts, found = [], []
         for number in sorted(set(order)):
@@ -224,6 +223,15 @@ class _Stacks:
                 left -= found[-1][1].like.places + found[-1][1].like.numbers
                 _spare(left)
         return counts, found
+
+    def _inflated(self, packed: bytes) -> bytes:
+        """Counts a stretch that does not unpack as the largest: it may have taken as long."""
+        most = min(LARGEST, self._bytes)
+        _spare(most - 1)
+        self._bytes -= most
+        data = inflated(packed, most)
+        self._bytes += most - len(data)
+        return data
 
 
 def _spare(values: int) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from core.analysis import summaries
+from core.analysis.calibration import judgements
+from core.analysis.conditions import NearThreshold
+from core.analysis.costs import costs
 from core.analysis.kv_map import kv_map
 from core.analysis.ledger import ledger
 from core.analysis.tree_view import tree_figure
@@ -24,3 +27,6 @@ def look_at(trace: ReadableTrace) -> None:
             why_plain(trace, token, layer)
     kv_map(trace)
     ledger(trace)
+    judgements(trace)
+    costs(trace)
+    NearThreshold(0.01).found(trace, 0, trace.emitted_count)
