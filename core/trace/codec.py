@@ -66,6 +66,22 @@ class Reader:
         if count < 0 or self._at > len(self._data):
             raise BadColumn("it ends too soon")
 
+    def skip_framed(self, count: int) -> None:
+        """Leave out so many pieces, each behind its length."""
+        data, at = self._data, self._at
+        for _ in range(count):
+            first, second = data[at], data[at + 1] if at + 1 < len(data) else 0
+            if first < 0x80:
+                at += 1 + (first >> 1)
+            elif second < 0x80:  # the length is one of two bytes, as most others are
+                at += 2 + ((first & 0x7F | second << 7) >> 1)
+            else:
+                self._at = at
+                self.skip(self.number())
+                at = self._at
+        self._at = at
+        self.skip(0)
+
     def take(self, count: int) -> bytes:
         """The next `count` bytes."""
         start, self._at = self._at, self._at + count

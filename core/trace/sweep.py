@@ -7,7 +7,7 @@ The same holds of what would take more memory than `MOST_MEMORY`, whatever a fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,7 +176,8 @@ class _Stacks:
         self._counts: dict[type[Any], list[tuple[int, int]]] = {kind: [] for kind in wanted}
         """By class, places of stretches and how many events each has."""
         kinds = [(KINDS[name], paths) for name, paths in layout.kinds]
-        self._plan = [(kind, [self._stacks.get(kind, {}).get(path) for path in paths]) for kind, paths in kinds]
+        self._plan = [(kind, _steps([self._stacks.get(kind, {}).get(path) for path in paths])) for kind, paths in kinds]
+        """By number, the class of events and how its columns are gone through."""
         self._last = max(number for number, (kind, _) in enumerate(kinds) if kind in wanted)
         """Nothing beyond is wanted."""
 
@@ -210,18 +211,18 @@ class _Stacks:
         for number in sorted(set(order)):
             if number > self._last:
                 break
-            (kind, stacks), count = self._plan[number], order.count(number)
+            (kind, steps), count = self._plan[number], order.count(number)
             if kind in self._counts:
                 counts.append((kind, count))
-            for stack in stacks:
-                size = reader.number()
+            for skipped, stack in steps:
+                reader.skip_framed(skipped)
                 if stack is None:
-                    reader.skip(size)
                     continue
                 _spare(left - count)
-                found.append((stack, stack.look(count, reader.take(size))))
-                left -= found[-1][1].like.places + found[-1][1].like.numbers
+                one = stack.look(count, reader.take(reader.number()))
+                left -= one.like.places + one.like.numbers
                 _spare(left)
+                found.append((stack, one))
         return counts, found
 
     def _inflated(self, packed: bytes) -> bytes:
@@ -232,6 +233,13 @@ class _Stacks:
         data = inflated(packed, most)
         self._bytes += most - len(data)
         return data
+
+
+def _steps(stacks: Sequence[Stack | Ragged | None]) -> list[tuple[int, Stack | Ragged | None]]:
+    """How many columns are left out before each that is wanted, and before None, in the end."""
+    wanted = [at for at, stack in enumerate(stacks) if stack is not None]
+    gaps = [at - before - 1 for before, at in zip([-1, *wanted], [*wanted, len(stacks)], strict=True)]
+    return list(zip(gaps, [*(stacks[at] for at in wanted), None], strict=True))
 
 
 def _spare(values: int) -> None:
