@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QApplication, QInputDialog, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from app import layout
 from app.action_table import LAYOUTS
@@ -16,6 +16,7 @@ from app.layouts import NAMED
 from app.panel import Panel
 from app.panel_keys import focus_in
 from app.places import PROMPT, TOKENS
+from app.text_dialog import TextDialog
 
 if TYPE_CHECKING:
     from app.main_window import MainWindow
@@ -54,11 +55,9 @@ class LayoutsMenu(QObject):
     @Slot()
     def ask_name(self) -> None:
         """Ask what to call the present layout."""
-        dialog = QInputDialog(self._window)
-        dialog.setWindowTitle("Save layout")
-        dialog.setLabelText("Name of this layout:")
-        dialog.setOkButtonText("Save")
-        dialog.textValueSelected.connect(self.save)
+        dialog = TextDialog("Save layout", "Name of this layout", ("&Save", "Keep this layout"), self._window)
+        dialog.text.setMaxLength(LONGEST_NAME)
+        dialog.given.connect(self.save)
         dialog.open()
 
     def _fill(self) -> None:

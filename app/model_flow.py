@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QFileInfo, QObject, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFileDialog, QInputDialog
+from PySide6.QtWidgets import QFileDialog
 
 from app.failure import Failure
 from app.loader import LoadedSummary, ModelMissing, ModelRequest
@@ -17,6 +17,7 @@ from app.parts_dialog import PartsDialog
 from app.run_state import RunState
 from app.session import Session
 from app.settings_dock import ModelFacts
+from app.text_dialog import TextDialog
 from core.config import DEFAULT_MODEL
 from core.progress import Progress
 
@@ -113,11 +114,12 @@ class ModelFlow(QObject):
 
     @Slot()
     def _open_hub(self) -> None:
-        ref, given = QInputDialog.getText(
-            self._window, "Open from the hub", "Hugging Face id, for example HuggingFaceTB/SmolLM2-360M-Instruct:"
+        label = "Hugging Face id, for example HuggingFaceTB/SmolLM2-360M-Instruct"
+        dialog = TextDialog(
+            "Open from the hub", label, ("&Open", "Fetch it, if it is not here, and load it"), self._window
         )
-        if given and ref.strip():
-            self.open(ref.strip())
+        dialog.given.connect(self.open)
+        dialog.open()
 
     @Slot(QAction)
     def _open_recent(self, action: QAction) -> None:

@@ -23,6 +23,7 @@ DIALOGS: dict[str, Callable[[WindowStage], object]] = {
     "shortcuts": by_action("keys"),
     "settings": by_action("settings"),
     "layout's name": by_action("save_layout"),
+    "hub's id": by_action("open_hub"),
     "about": by_action("about"),
     "error": lambda stage: stage.session.failed.emit(FAULT),
     "reset": lambda stage: stage.window.desk.appearance._ask_to_reset(),

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.loader import ModelMissing, ModelRequest
 from app.parts_dialog import PartsDialog
 from app.run_state import RunState
+from app.text_dialog import TextDialog
 from core.errors import UserError
 from core.progress import Progress
 from tests.app.window_stage import WindowStage
@@ -38,6 +39,17 @@ def test_that_a_model_that_cannot_be_opened_is_told_in_one_sentence(stage: Windo
     assert stage.errors()[0].sentence.text() == "That folder holds no model; choose another."
     assert stage.window.panels["tokens"].empty.headline.text() == "The model could not be opened."
     stage.errors()[0].close()
+
+
+def test_that_a_model_of_the_hub_is_opened_by_its_id_alone(stage: WindowStage) -> None:
+    stage.trigger("open_hub")
+    dialog = next(one for one in stage.window.findChildren(TextDialog) if one.isVisible())
+    dialog.text.setText("  ")
+    assert not dialog.go.isEnabled(), "spaces name nothing"
+    dialog.text.setText(" owner/name ")
+    dialog.go.click()
+    stage.until_state(RunState.READY)
+    assert [request.ref for request in stage.loader.requests] == ["owner/name"]
 
 
 def test_that_a_missing_model_is_offered_before_anything_is_downloaded(stage: WindowStage) -> None:

@@ -1,4 +1,4 @@
-"""Scripted answers of the dialogs that are the desktop's: files, folders, and one line of text."""
+"""Scripted answers of the dialogs that are the desktop's: files and folders."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QFileDialog, QInputDialog
+from PySide6.QtWidgets import QFileDialog
 
 from resources.paths import SAMPLE
 
@@ -54,8 +54,6 @@ class Answers:
         dialogs.getOpenFileNames = lambda *_, **__: ([name for name in [self._to_open()[0]] if name], "")
         dialogs.getSaveFileName = self._to_save
         dialogs.getExistingDirectory = lambda *_, **__: self.chance.choice(("", str(self._folder)))
-        inputs: Any = QInputDialog
-        inputs.getText = lambda *_, **__: (self.chance.choice(WORDS), self.chance.random() < 0.7)
 
     @property
     def session(self) -> Path:
