@@ -94,7 +94,7 @@ class ProbabilityCurvesView(PlotView):
         wanted = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         if self._header.direction() is not wanted:
             self._header.setDirection(wanted)
-            self._header.setSpacing(2 if narrow else 10)
+            self._header.setSpacing(6 if narrow else 10)
 
     def _build_scale(self) -> None:
         """The toggle *local / full vocabulary*."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
-    QComboBox,
+    QBoxLayout,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -24,6 +24,7 @@ from core.analysis.compare_rows import Aligned
 from widgets.compare_plot import ComparePlot
 from widgets.compare_sides import CompareSides
 from widgets.compare_table import CompareTable
+from widgets.elided_combo import ElidedCombo
 from widgets.palette import Theme
 from widgets.selection import Selection
 
@@ -31,6 +32,8 @@ BESIDE_FROM = 1.35
 """Width over height from which the table stands beside plot and words and not below them."""
 WITH_FROM = 340
 """Pixels of width from which there is room for the word before the choice of the run."""
+ROW_FROM = 440
+"""Pixels of width from which the choice of the run has room beside the buttons, for more than its first letters."""
 WORDS_FROM = 260
 """Pixels of height from which what differs is told under where the runs part."""
 TABLE_SHARE = 0.5
@@ -54,9 +57,7 @@ class ComparePanel(QWidget):
         self._moved = False
         """Whether the user has moved the line between table and plot."""
         self.setAccessibleName("Compare")
-        self.runs = named(QComboBox(), "Compare with", WITH_TIP)
-        self.runs.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.runs.setMinimumContentsLength(4)
+        self.runs = named(ElidedCombo(), "Compare with", WITH_TIP)
         self.runs.setPlaceholderText("no other run")
         self.runs.activated.connect(self._choose)
         self.open = named(QPushButton("Open…"), "Compare with a run of another file", OPEN_TIP)
@@ -118,6 +119,8 @@ class ComparePanel(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._with.setVisible(self.width() >= WITH_FROM)
+        across = self.width() >= ROW_FROM
+        self._head.setDirection(QBoxLayout.Direction.LeftToRight if across else QBoxLayout.Direction.TopToBottom)
         self._show_words()
         beside = self.width() > BESIDE_FROM * self.height()
         self._parts.setOrientation(Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical)
@@ -140,27 +143,34 @@ class ComparePanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(5)
-        column.addLayout(self._head(actions))
+        self._head = self._choice(actions)
+        column.addLayout(self._head)
         column.addWidget(self.note)
         self._pages = QStackedLayout()
         self._pages.addWidget(self.nothing)
         self._pages.addWidget(self._body())
         column.addLayout(self._pages, 1)
 
-    def _head(self, actions: Sequence[QAction]) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(4)
+    def _choice(self, actions: Sequence[QAction]) -> QBoxLayout:
+        """The run, and the buttons beside it or, in a narrow panel, below it."""
         self._with = _buddy("with", self.runs)
-        row.addWidget(self._with)
-        row.addWidget(self.runs, 1)
-        row.addWidget(self.open)
+        run, buttons = QHBoxLayout(), QHBoxLayout()
+        run.addWidget(self._with)
+        run.addWidget(self.runs, 1)
+        buttons.addWidget(self.open)
         for action in actions:
             button = QToolButton()
             button.setDefaultAction(action)
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
             button.setStyleSheet("padding: 4px")  # the theme's is made for words
-            row.addWidget(button)
-        return row
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        rows = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        for row in (run, buttons, rows):
+            row.setSpacing(4)
+        rows.addLayout(run, 1)
+        rows.addLayout(buttons)
+        return rows
 
     def _body(self) -> QWidget:
         body = QWidget()

@@ -124,6 +124,20 @@ def test_that_the_only_other_run_is_compared_unasked_as_diff_compares_it(stage: 
     assert f"They part at <b>token {PARTED + 1}</b>" in tool.view.parting.text()
 
 
+def test_that_a_narrow_panel_names_the_run_in_a_line_of_its_own_and_cuts_no_letter(stage: WindowStage) -> None:
+    view = opened(stage, run(), other_run()).view
+    panel = stage.window.panels[COMPARE.key]
+    panel.setFloating(True)
+    panel.resize(300, 320)
+    stage.qtbot.waitUntil(lambda: view.runs.width() > 0.9 * view.width(), timeout=TIMEOUT)
+    whole, shown = view.runs.currentText(), view.runs.shown_text()
+    assert shown.endswith("…")
+    assert whole.startswith(shown[:-1])
+    panel.resize(900, 320)
+    stage.qtbot.waitUntil(lambda: view.open.x() > view.runs.geometry().right(), timeout=TIMEOUT)
+    assert abs(view.runs.geometry().center().y() - view.open.geometry().center().y()) <= 1, "beside the buttons"
+
+
 def test_that_a_row_is_selected_everywhere_and_a_selection_from_elsewhere_marks_both_runs(stage: WindowStage) -> None:
     tool = opened(stage, run(), other_run())
     tool.view.table.setCurrentIndex(tool.view.table.rows.index(5, 0))
