@@ -85,8 +85,11 @@ def test_that_a_list_of_events_that_is_damaged_or_newer_is_refused(text: str) ->
 @given(st.binary(max_size=60))
 def test_that_no_bytes_raise_anything_else(data: bytes) -> None:
     for stretch in (data, zlib.compress(data), zlib.compress(codec.number(2) + b"\x00\x05" + data)):
-        with pytest.raises(BadStretch):
-            unpack(stretch, current(), 0)
+        try:
+            events = unpack(stretch, current(), 0)
+        except BadStretch:
+            continue
+        assert events == []  # a zero byte, packed, is a stretch of none
 
 
 @given(st.data())

@@ -97,7 +97,8 @@ def test_that_a_kept_path_leaves_what_feeding_its_tokens_alone_would(
         trees.end(exit_layer)
         expected = feed_alone(single, [int(tree.ids[node]) for node in path], exit_layer)
         if policy is KVPolicy.RECOMPUTE:
-            torch.testing.assert_close(states[-1][path], expected, atol=1e-4, rtol=1e-4)
+            size = float(expected.abs().max())  # of up to 50, beside which a small number is rounded coarsely
+            torch.testing.assert_close(states[-1][path], expected, atol=1e-5 * max(10, size), rtol=1e-4)
     if policy is not KVPolicy.RECOMPUTE:
         return
     trees.flush()
