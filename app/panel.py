@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen
+from PySide6.QtGui import QAction, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
@@ -25,6 +25,10 @@ from widgets.theme import RADIUS, mixed
 
 BUTTON = 24
 EMPTY_ICON = 40
+LEAST_EMPTY = 44
+"""Pixels of height that a sentence in a view's place asks for: two lines of it."""
+SIGN_FROM = 116
+"""Pixels of height from which a sign stands above the sentence."""
 BODY_MARGINS = (12, 2, 12, 10)
 HEADER_MARGINS = (12, 7, 8, 4)
 BUTTON_ICON = 14
@@ -93,6 +97,15 @@ class EmptyState(QWidget):
             label.setWordWrap(True)
             column.addWidget(label)
         column.addStretch(3)
+
+    def minimumSizeHint(self) -> QSize:
+        """A line: what a panel may say some time shall not keep it from being low now."""
+        return QSize(super().minimumSizeHint().width(), LEAST_EMPTY)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a low panel the words need the room."""
+        super().resizeEvent(event)
+        self._sign.setVisible(self.height() >= SIGN_FROM)
 
     def show_text(self, text: str) -> None:
         """The first line says how things are, the rest what to do; a text of one line only explains."""

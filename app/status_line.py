@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStatusBar, QWidget
 
 from app.progress_line import ProgressLine
@@ -26,6 +27,10 @@ SIGNS = {
     RunState.FAILED: "✕",
 }
 """A sign beside each state's word, so that its colour need not be seen."""
+_SPACE = 8
+"""Pixels between two labels, with what the bar leaves at its ends."""
+_NO_LIMIT = 16_777_215
+"""A widget's greatest width where none was set."""
 
 
 class StatusLine(QStatusBar):
@@ -55,6 +60,40 @@ class StatusLine(QStatusBar):
         self.state = QuietLabel()
         self.state.setToolTip("What the engine is doing")
         self.addPermanentWidget(self.state)
+        self._given_up = (
+            self.active,
+            self.missed,
+            self.accepted,
+            self.model,
+            self.recording,
+            self.agreement,
+            self.exit,
+        )
+        """What a narrow window does without, first to last."""
+
+    def minimumSizeHint(self) -> QSize:
+        """Less than all figures ask for: they shall not keep the window from becoming narrow."""
+        return QSize(
+            self.state.sizeHint().width() + self.speed.sizeHint().width() + _SPACE, super().minimumSizeHint().height()
+        )
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.LayoutRequest:
+            self._fit()
+        return super().event(event)
+
+    def _fit(self) -> None:
+        """Give up whole figures where there is no room for all: cut off, one would say something else."""
+        parts = (*self._given_up, self.speed, self.progress, self.files, self.state)
+        room = self.width() - sum(part.sizeHint().width() + _SPACE for part in parts if not part.isHidden())
+        for label in self._given_up:
+            gone = room < 0 and not label.isHidden()
+            room += label.sizeHint().width() if gone else 0
+            label.setMaximumWidth(0 if gone else _NO_LIMIT)
 
     def show_model(self, info: ModelInfo | None) -> None:
         """Name the model with its number format and device."""

@@ -33,7 +33,7 @@ class QuietLabel(QWidget):
         self._placed, self._sticky = placed, sticky
         self.label = _Label(self)
         self._hint = QSize(0, 0)
-        self.label.restyled.connect(self.measure)
+        self.label.restyled.connect(self._measure_anew)
 
     def text(self) -> str:
         return self.label.text()
@@ -55,6 +55,12 @@ class QuietLabel(QWidget):
         if wanted != self._hint:
             self._hint = wanted
             self.updateGeometry()
+
+    def _measure_anew(self) -> None:
+        """Room kept for other type is nobody's: after smaller type the window could not become as narrow as before."""
+        if self._sticky:
+            self._hint = QSize(0, 0)
+        self.measure()
 
     def sizeHint(self) -> QSize:
         return self._hint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.figures import Figures
@@ -71,3 +72,21 @@ def test_that_nothing_is_shown_as_zero_before_there_is_a_run(line: StatusLine) -
 def test_that_a_finished_run_says_why_it_ended(line: StatusLine, end: EndReason) -> None:
     line.show_state(RunState.FINISHED, detail(RunState.FINISHED, traced(audit=False, end=end)))
     assert end.value in line.state.text()
+
+
+def test_that_a_narrow_window_gives_up_whole_figures_and_shows_them_again_when_it_is_wide(line: StatusLine) -> None:
+    trace = traced(audit=True)
+    started = trace.started
+    assert started is not None
+    line.show_figures(figures_of(trace), trace)
+    line.show_model(started.model)
+    line.show_recording("saved")
+    labels = (line.model, line.speed, line.exit, line.agreement, line.active, line.recording)
+    whole = sum(label.sizeHint().width() for label in labels) + line.state.sizeHint().width()
+    assert line.minimumSizeHint().width() < whole / 2
+    for width in (whole + 200, 500, line.minimumSizeHint().width(), whole + 200):
+        line.resize(width, line.height())
+        QApplication.processEvents()
+        assert all(label.width() == 0 or label.width() >= label.sizeHint().width() for label in labels), width
+        assert line.speed.width() > 0
+        assert (line.active.width() > 0) is (width > whole)

@@ -52,3 +52,20 @@ def test_that_a_text_still_fits_after_the_theme_has_changed_its_font(qtbot: QtBo
     holder.setStyleSheet("QLabel { font-size: 40px; padding: 0 10px }")
     holder.ensurePolished()
     assert label.sizeHint().width() >= label.label.sizeHint().width() > before
+
+
+def test_that_a_sticky_label_keeps_its_room_from_text_to_text_but_not_from_large_type_to_small(qtbot: QtBot) -> None:
+    holder = QWidget()
+    qtbot.addWidget(holder)
+    label = QuietLabel(holder, sticky=True)
+    label.setText("mean exit 23.9 / 30")
+    before = label.sizeHint()
+    label.setText("mean")
+    assert label.sizeHint() == before
+    label.setText("mean exit 23.9 / 30")
+    holder.setStyleSheet("QLabel { font-size: 40px }")
+    holder.ensurePolished()
+    assert label.sizeHint().width() > before.width()
+    holder.setStyleSheet("")
+    holder.ensurePolished()
+    assert label.sizeHint() == before
