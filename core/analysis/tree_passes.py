@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
@@ -9,11 +10,11 @@ from typing import assert_never
 import numpy as np
 
 from core.analysis.active_sets import TOLERANCE, Doubt
+from core.analysis.recorded_pass import Judged, RecordedPass
 from core.choices import Head, Mapping
 from core.config import RunSettings
 from core.exits.predictors import PredictorBank
-from core.trace.events import Audited, BoolArray, FloatArray, IntArray, TreeLayerRun
-from core.trace.records import TokenRecord, TreePass
+from core.trace.events import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,68 +39,6 @@ class PassDecision:
     doubts: Doubt
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedPass:
-    """One pass as it was recorded, with the audits of what it accepted."""
-
-    first: int
-    """Its first token."""
-    tree: TreePass
-    audits: dict[int, Audited]
-    """By node, for the nodes that tokens came after."""
-    exit_layer: int
-    tokens: tuple[int, ...]
-    cut: bool
-    """Whether this is the run's last pass, of which its limit may have kept tokens back."""
-    active: BoolArray
-    """Shape [L]."""
-    paths: BoolArray
-    """Shape [paths, n], the nodes of each path from the root to a leaf, ordered by leaf."""
-    end_id: int
-
-    @classmethod
-    def of(cls, records: Sequence[TokenRecord], end_id: int, *, cut: bool) -> RecordedPass:
-        """The pass of these records, all that it emitted."""
-        tree, schedule = records[0].tree, records[0].schedule
-        assert tree is not None, "only passes over trees are decided here"
-        emitted = [record.emitted for record in records if record.emitted]
-        nodes = zip(tree.nodes_by_token, records, strict=False)
-        return cls(
-            first=records[0].token,
-            tree=tree,
-            audits={node: record.audit for node, record in nodes if record.audit is not None},
-            exit_layer=emitted[0].exit_layer,
-            tokens=tuple(one.token_id for one in emitted),
-            cut=cut,
-            active=schedule.active if schedule else np.zeros(records[0].depth, np.bool_),
-            paths=paths_of(tree.drafted.parents),
-            end_id=end_id,
-        )
-
-    def evaluated(self, layer: int) -> TreeLayerRun | None:
-        """The layer's event where its predictor was asked for all nodes."""
-        run = self.tree.layers.get(layer)
-        return run if run is not None and run.features is not None else None
-
-    def previous(self, layer: int) -> int:
-        """The last layer below that was active in the recording; -1 for none."""
-        return int(max(np.flatnonzero(self.active[:layer]), default=-1))
-
-    def child(self, node: int, token_id: int) -> int | None:
-        """Where a walk steps to after this token; None where it stops."""
-        drafted = self.tree.drafted
-        found = np.flatnonzero((drafted.parents == node) & (drafted.node_ids == token_id))
-        return int(found[0]) if len(found) and token_id != self.end_id else None
-
-
-def paths_of(parents: IntArray) -> BoolArray:
-    """Which nodes lie on each path from the root to a leaf, ordered by leaf. Shape [n] to [paths, n]."""
-    seen = np.eye(len(parents), dtype=np.bool_)
-    for node in range(1, len(parents)):
-        seen[node] |= seen[parents[node]]
-    return seen[np.setdiff1d(np.arange(len(parents)), parents)]
-
-
 class _Unknown(Exception):
     """The recording does not tell what happens next."""
 
@@ -122,8 +61,9 @@ def decide_pass(recorded: RecordedPass, active: Sequence[int], asked: Asked) -> 
 
 class _Pass:
     def __init__(self, recorded: RecordedPass, asked: Asked) -> None:
-        self._recorded, self._asked = recorded, asked
-        self._exited = np.zeros(recorded.paths.shape[1], np.bool_)
+        self._recorded, self._asked, self._paths = recorded, asked, recorded.paths
+        self._active = np.flatnonzero(recorded.active).tolist()
+        self._exited = np.zeros(len(recorded.parents), np.bool_)
         self.refusals = 0
         self.doubts = Doubt.NONE
 
@@ -135,7 +75,7 @@ class _Pass:
         proposed = self._proposed(layer, self._scores(layer, previous), self._asked.thresholds[layer])
         if not proposed.any():
             return None
-        ready = np.logical_or.reduce(self._recorded.paths[proposed])
+        ready = np.logical_or.reduce(self._paths[proposed])
         tokens = self._walk(layer, ready)
         self.refusals += tokens is None
         return tokens
@@ -145,25 +85,26 @@ class _Pass:
         run, independent = self._recorded.evaluated(layer), self._asked.settings.tree.mapping is Mapping.INDEPENDENT
         if run is None:
             raise _Unknown
-        if previous == self._recorded.previous(layer) or self._asked.bank is None:
-            self.doubts |= Doubt.NONE if previous == self._recorded.previous(layer) else Doubt.PREDICTOR
+        at = bisect_left(self._active, layer)
+        same = previous == (self._active[at - 1] if at else -1)
+        if same or self._asked.bank is None:
+            self.doubts |= Doubt.NONE if same else Doubt.PREDICTOR
             return run.scores if independent else run.path_scores
         return self._rescored(layer, self._features(run, previous), self._asked.bank)
 
-    def _features(self, run: TreeLayerRun, previous: int) -> FloatArray:
+    def _features(self, run: Judged, previous: int) -> FloatArray:
         """The nodes' features with variations to another layer. Shape [n, 3k]."""
-        assert run.features is not None
-        k = run.features.shape[1] // 3
-        local = run.features[:, k : 2 * k]
+        k = run.seen.shape[1] // 2
+        local = run.seen[:, k:]
         if previous < 0:
-            return np.concatenate([run.features[:, : 2 * k], local], 1)
+            return np.concatenate([run.seen, local], 1)
         below = self._recorded.evaluated(previous)
-        if below is None or below.features is None:
+        if below is None:
             raise _Unknown
-        return np.concatenate([run.features[:, : 2 * k], local - below.features[:, k : 2 * k]], 1)
+        return np.concatenate([run.seen, local - below.seen[:, k:]], 1)
 
     def _rescored(self, layer: int, features: FloatArray, bank: PredictorBank) -> FloatArray:
-        paths = self._recorded.paths
+        paths = self._paths
         match self._asked.settings.tree.mapping:
             case Mapping.MEAN:
                 means = (paths @ features) / paths.sum(1, keepdims=True).astype(np.float32)
@@ -184,7 +125,7 @@ class _Pass:
         if self._asked.settings.tree.mapping is not Mapping.INDEPENDENT:
             return above
         self._exited |= above
-        return np.full(len(self._recorded.paths), self._exited.all())
+        return np.full(len(self._paths), self._exited.all())
 
     def _walk(self, layer: int, ready: BoolArray) -> tuple[int, ...] | None:
         """The tokens of a walk that is verified from the root on; None where it is refused."""
@@ -198,7 +139,7 @@ class _Pass:
 
     def _refused(self, node: int, token: int, margin: float) -> bool:
         gate = self._asked.settings.gate
-        if token not in self._recorded.tree.drafted.candidate_ids[node]:
+        if token not in self._recorded.candidate_ids[node]:
             return True
         if gate > 0 and abs(margin - gate) < TOLERANCE:
             self.doubts |= Doubt.MARGIN
@@ -213,10 +154,10 @@ class _Pass:
             node = self._recorded.child(node, token)
 
     def _said(self, layer: int, node: int) -> tuple[int, float]:
-        walk = self._recorded.tree.verified.get(layer)
-        if walk is not None and node in walk.walk:
-            at = walk.walk.tolist().index(node)
-            return int(walk.argmax_ids[at]), float(walk.margins[at])
+        walk = self._recorded.walks.get(layer)
+        if walk is not None and node in walk.nodes:
+            at = walk.nodes.tolist().index(node)
+            return int(walk.said.token_ids[at]), float(walk.said.margins[at])
         audit = self._recorded.audits.get(node)
         if audit is None:
             raise _Unknown

@@ -22,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.active_sets import ActiveSets, as_rows, check_settings, layers_in
+from core.analysis.pass_filling import PassBuilder, wanted
+from core.analysis.recorded_pass import RecordedPass
 from core.analysis.summaries import first_decided
-from core.analysis.tree_passes import Asked, PassDecision, RecordedPass, decide_pass
+from core.analysis.tree_passes import Asked, PassDecision, decide_pass
 from core.analysis.wording import bold, counted, joined
 from core.config import RunSettings
 from core.errors import UserError
@@ -92,6 +94,7 @@ class PassReader:
         self.trace = trace
         self.passes: list[RecordedPass] = []
         firsts = np.flatnonzero(trace.overview.passes == np.arange(trace.emitted_count))[1:].tolist()
+        self._sweep = trace.sweep(wanted(trace.depth))
         self._left = deque(zip(firsts, [*firsts[1:], trace.emitted_count], strict=True))
         """First token and last token + 1 of each pass after prefill that is not gathered."""
 
@@ -110,13 +113,28 @@ class PassReader:
         Raises:
             UserError: the run was not recorded in audit depth.
         """
-        end_id = _end_id(self.trace)
-        for _ in range(min(PASSES, len(self._left))):
+        end_id, count = _end_id(self.trace), min(PASSES, len(self._left))
+        builder = self._swept(count, end_id)
+        for _ in range(count):
             first, last = self._left[0]
-            if _whole(self.trace, first):
+            cut = last == self.trace.emitted_count
+            made = builder.build(first, last, cut=cut) if builder is not None else None
+            if made is None and _whole(self.trace, first):
                 records = [self.trace.records[at] for at in range(first, last)]
-                self.passes.append(RecordedPass.of(records, end_id, cut=last == self.trace.emitted_count))
+                made = RecordedPass.of(records, end_id, cut=cut)
+            self.passes += [made] if made is not None else []
             self._left.popleft()
+
+    def _swept(self, count: int, end_id: int) -> PassBuilder | None:
+        """What makes the next passes as far as they can be read together."""
+        if self._sweep is None or not count:
+            return None
+        try:
+            return PassBuilder(
+                self._sweep.read(self._left[0][0], self._left[count - 1][1]), self.trace.overview, end_id
+            )
+        except UserError:  # the records know whom to tell of damage
+            return None
 
 
 class TreeRedecider:

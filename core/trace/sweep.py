@@ -36,7 +36,7 @@ numbers and for texts."""
 Stretches = Callable[[int, int], Iterable[tuple[int, bytes]]]
 """Gives the packed stretches that tell of the tokens first…last - 1, each with the token that it ends with; raises
 `UserError`."""
-_IDS = frozenset(("candidate_ids", "token_ids", "argmax_id"))
+_IDS = frozenset(("candidate_ids", "token_ids", "argmax_id", "node_ids", "argmax_ids"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from core.analysis.cost_reading import timings_of
 from core.analysis.costs import costs
 from core.analysis.layer_facts import facts_of
 from core.analysis.ledger import ledger
-from core.choices import Policy
+from core.choices import Mapping, Policy
 from core.errors import UserError
 from core.trace import packing
 from core.trace.events import (
@@ -154,10 +155,12 @@ def test_that_a_token_that_cannot_be_read_any_more_has_no_class_and_no_scores(tm
 PLANS = (TreePlan(), TreePlan(refused=(18,), refusal=WalkEnd.GATED), TreePlan(exit_layer=DEPTH, accepted=()))
 
 
-def trees() -> list[Event]:
+def trees(merging: Mapping = Mapping.REARMOST) -> list[Event]:
     """Passes over trees, one with a walk that the gate ended, one of which nothing was accepted."""
     found: list[Event] = []
-    for event in tree_trace(*PLANS, TreePlan(parents=(-1, 0, 0, 1, 1), accepted=(1, 3), refused=(14,))).events:
+    last = TreePlan(parents=(-1, 0, 0, 1, 1), accepted=(1, 3), refused=(14,))
+    plans = [replace(plan, mapping=merging) for plan in (*PLANS, last)]
+    for event in tree_trace(*plans).events:
         if isinstance(event, TokenEmitted) and event.token:
             text = event.token_bytes.decode()
             found.append(said(event.token, (14, " it"), (DEPTH, text), scores=dict.fromkeys(range(16, 26), 0.8)))

@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from core.analysis.active_sets import Doubt
-from core.analysis.tree_passes import paths_of
+from core.analysis.recorded_pass import paths_of
 from core.analysis.what_if_trees import TreeDecisions, TreeRedecider, how_exact_trees
 from core.choices import Mapping, Policy, Record
 from core.config import RunSettings, SchedulerSettings, TreeSettings
