@@ -90,7 +90,8 @@ class LedgerView(QWidget):
     def show_ledger(self, found: Ledger, text_of: Callable[[int], str], exit_of: Callable[[int], int]) -> None:
         """Show this; `text_of` and `exit_of` give a 0-based token's visible text and exit layer."""
         self.ledger, self._text_of, self._exit_of = found, text_of, exit_of
-        rows = [_class_row(found, row) for row in found.rows]
+        told = found.told
+        rows = [_class_row(row, told) for row in found.rows]
         self.classes.set_rows(len(rows), rows.__getitem__)
         self.classes.mark(None if self.entry is None else list(LABELS).index(self.entry))
         self.words.setText(joined(blame(found), _refused(found)))
@@ -200,16 +201,16 @@ class LedgerView(QWidget):
         return Row(cells, tip=f"{saved} layers saved, {lost} lost")
 
 
-def _class_row(found: Ledger, row: LedgerRow) -> Row:
+def _class_row(row: LedgerRow, told: int) -> Row:
+    """`told` are the tokens that have a class."""
     mark, ink = MARKS[row.entry]
-    refused = int(found.refusals[found.entries == row.entry].sum())
     cells = (
         f"{mark}  {row.label}",
         f"{row.count}",
-        f"{row.count / found.told:.1%}" if found.told else "–",
+        f"{row.count / told:.1%}" if told else "–",
         f"{row.lost or '–'}",
         f"{row.saved or '–'}",
-        f"{refused or '–'}",
+        f"{row.refused or '–'}",
     )
     return Row(cells, ink=ink, tip=f"{row.label}: {MEANINGS[row.entry]}", faint=not row.count)
 

@@ -90,11 +90,12 @@ class Ledger:
     @property
     def rows(self) -> list[LedgerRow]:
         """One a class, in the order of `Entry`, empty ones too."""
-        return [self._row(entry) for entry in LABELS]
-
-    def _row(self, entry: Entry) -> LedgerRow:
-        at = self.entries == entry
-        return LedgerRow(entry, int(at.sum()), int(self.saved[at].sum()), int(self.lost[at].sum()))
+        counts = np.bincount(self.entries, minlength=len(Entry))
+        sums = [
+            np.bincount(self.entries, one, len(Entry)).astype(np.int64)
+            for one in (self.saved, self.lost, self.refusals)
+        ]
+        return [LedgerRow(entry, int(counts[entry]), *(int(one[entry]) for one in sums)) for entry in LABELS]
 
     @property
     def told(self) -> int:
@@ -111,6 +112,8 @@ class LedgerRow:
     saved: int
     """Layers, all its tokens together."""
     lost: int
+    refused: int
+    """Proposed exits."""
 
     @property
     def label(self) -> str:
