@@ -73,9 +73,8 @@ class StatusLine(QStatusBar):
 
     def minimumSizeHint(self) -> QSize:
         """Less than all figures ask for: they shall not keep the window from becoming narrow."""
-        return QSize(
-            self.state.sizeHint().width() + self.speed.sizeHint().width() + _SPACE, super().minimumSizeHint().height()
-        )
+        kept = [part for part in self._shown() if part not in self._given_up]
+        return QSize(_asked(kept), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -88,12 +87,14 @@ class StatusLine(QStatusBar):
 
     def _fit(self) -> None:
         """Give up whole figures where there is no room for all: cut off, one would say something else."""
-        parts = (*self._given_up, self.speed, self.progress, self.files, self.state)
-        room = self.width() - sum(part.sizeHint().width() + _SPACE for part in parts if not part.isHidden())
+        room = self.width() - _asked(self._shown())
         for label in self._given_up:
             gone = room < 0 and not label.isHidden()
             room += label.sizeHint().width() if gone else 0
             label.setMaximumWidth(0 if gone else _NO_LIMIT)
+
+    def _shown(self) -> list[QWidget]:
+        return [part for part in self.children() if isinstance(part, QWidget) and not part.isHidden()]
 
     def show_model(self, info: ModelInfo | None) -> None:
         """Name the model with its number format and device."""
@@ -133,6 +134,11 @@ class StatusLine(QStatusBar):
         label.hide()
         self.addWidget(label)
         return label
+
+
+def _asked(parts: list[QWidget]) -> int:
+    """Pixels of width that these want side by side."""
+    return sum(part.sizeHint().width() + _SPACE for part in parts)
 
 
 def _show(label: QuietLabel, text: str | None) -> None:

@@ -43,15 +43,23 @@ class Scrubber(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 4, 0)
         row.setSpacing(4)
+        previous, following, newest = (slim(actions[f"{name}_token"]) for name in ("previous", "next", "newest"))
+        self._spare = (replay, previous, following, newest)
         row.addStretch(1)
         row.addWidget(replay)
-        row.addWidget(slim(actions["previous_token"]))
+        row.addWidget(previous)
         row.addWidget(self.slider, 100)
-        row.addWidget(slim(actions["next_token"]))
-        row.addWidget(slim(actions["newest_token"]))
+        row.addWidget(following)
+        row.addWidget(newest)
         row.addWidget(self.label)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.show_tokens(0, Selection())
+
+    def spare_buttons(self, spare: bool) -> None:
+        """Do without buttons, which menus and keys have too, or show them again."""
+        for button in self._spare:
+            button.setVisible(not spare)
+        self.updateGeometry()  # at once: the bar asks next how much room is needed
 
     def show_tokens(self, count: int, selected: Selection) -> None:
         """Show `count` tokens with the selected one chosen; says nothing through `moved`."""
@@ -110,8 +118,10 @@ class ToolBar(QToolBar):
 
     @Slot()
     def fit(self) -> None:
-        """Where there is no room for words the signs must do without, so that the scrubber stays in sight."""
-        for style in (Qt.ToolButtonStyle.ToolButtonTextBesideIcon, Qt.ToolButtonStyle.ToolButtonIconOnly):
+        """Where there is no room for words the signs must do without, then buttons must go: the scrubber stays."""
+        words, signs = Qt.ToolButtonStyle.ToolButtonTextBesideIcon, Qt.ToolButtonStyle.ToolButtonIconOnly
+        for style, spare in ((words, False), (signs, False), (signs, True)):
+            self.scrubber.spare_buttons(spare)
             for button in self._plain:
                 button.setToolButtonStyle(style)
             if self.sizeHint().width() <= self.width():

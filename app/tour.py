@@ -56,16 +56,16 @@ class Tour(QObject):
         """Offer it no more; the Help menu keeps it."""
         self._may_offer = False
         if self.offered is not None:
-            self.offered.hide()
+            self._window.status.removeWidget(self.offered)
             self.offered.deleteLater()
             self.offered = None
 
     def _show_offer(self) -> None:
         self._window.preferences.desk.tour_offered = True
-        self.offered = TourOffer(self._window)
+        self.offered = TourOffer()
         self.offered.taken.connect(self.begin)
         self.offered.declined.connect(self.decline)
-        self.offered.stand_in(self._room())
+        self._window.status.addPermanentWidget(self.offered)
 
     # The way
 
@@ -154,8 +154,6 @@ class Tour(QObject):
         """Card and frame follow the window's size."""
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
             self._place(still=True)
-            if self.offered is not None:
-                self.offered.stand_in(self._room())
         return False
 
     def show_state(self) -> None:

@@ -153,27 +153,21 @@ def _pushed(point: QPoint, size: QSize, room: QRect) -> QPoint:
     return QPoint(x, y)
 
 
-class TourOffer(Raised):
-    """A line in the corner that offers the tour and takes no focus."""
+class TourOffer(QWidget):
+    """A line in the status bar's corner that offers the tour; it covers nothing and takes no focus by itself."""
 
     taken = Signal()
     declined = Signal()
 
-    def __init__(self, window: QWidget) -> None:
-        super().__init__(window)
+    def __init__(self) -> None:
+        super().__init__()
         self.take, self.decline = QPushButton("Take the tour"), QPushButton("Not now")
         self.take.clicked.connect(self.taken)
         self.decline.clicked.connect(self.declined)
         row = QHBoxLayout(self)
-        row.setContentsMargins(14, 10, 10, 10)
-        row.setSpacing(10)
+        row.setContentsMargins(0, 0, 8, 0)
+        row.setSpacing(8)
         row.addWidget(QLabel("New here? A tour of the views takes two minutes."))
-        row.addWidget(self.take)
-        row.addWidget(self.decline)
-
-    def stand_in(self, room: QRect) -> None:
-        """Take the lower right corner of the room."""
-        self.resize(self.sizeHint())
-        self.move(room.right() - self.width() - GAP, room.bottom() - self.height() - GAP)
-        self.show()
-        self.raise_()
+        for button in (self.take, self.decline):
+            button.setStyleSheet("padding: 0 10px; min-height: 0")  # the theme's are too high for the bar
+            row.addWidget(button)

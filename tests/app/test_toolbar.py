@@ -54,7 +54,10 @@ def test_that_the_scrubber_stays_in_sight_when_its_words_grow(qtbot: QtBot) -> N
     tools.resize(tools.sizeHint())
     QApplication.processEvents()
     assert tools.scrubber.isVisible()
-    tools.scrubber.show_tokens(64, Selection(6, 22))
-    QApplication.processEvents()
-    assert tools.scrubber.isVisible(), "its place is beside the buttons, not behind the bar's end"
-    assert tools._plain[0].toolButtonStyle() is Qt.ToolButtonStyle.ToolButtonIconOnly
+    tools.scrubber.show_tokens(64, Selection(6, 22))  # its place is beside the buttons, not behind the bar's end
+    icons = Qt.ToolButtonStyle.ToolButtonIconOnly
+    qtbot.waitUntil(lambda: tools.scrubber.isVisible() and tools._plain[0].toolButtonStyle() is icons)
+    tools.resize(720, tools.height())
+    qtbot.waitUntil(lambda: tools.scrubber.isVisible() and not tools.replay.isVisible())  # buttons go before it
+    tools.resize(2000, tools.height())
+    qtbot.waitUntil(tools.replay.isVisible)
