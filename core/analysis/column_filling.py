@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.analysis.membership import among
+from core.errors import UserError
 from core.trace.events import Audited, BoolArray, DraftProposed, FloatArray, LayerRun, ScheduleChosen, Verified
 from core.trace.records import TokenRecord
 from core.trace.sweep import Rows, Swept, Wanted
@@ -27,7 +29,7 @@ def wanted(depth: int) -> Wanted:
 
 
 def fill_record(columns: AuditColumns, token: int, record: TokenRecord) -> None:
-    """Fill one token's row; nothing to do where it was not audited."""
+    """Fill one token's row; nothing to do where it was not audited. Raises `UserError`: it has other candidates."""
     audit = record.audit
     if audit is None or record.draft is None:
         return
@@ -45,7 +47,12 @@ def fill_record(columns: AuditColumns, token: int, record: TokenRecord) -> None:
 
 
 def _fill_features(columns: AuditColumns, token: int, record: TokenRecord, audit: Audited) -> None:
-    k, evaluated = columns.logits.shape[2], record.evaluated
+    k, evaluated, own = columns.logits.shape[2], record.evaluated, audit.candidate_logits.shape[1]
+    if own != k:
+        raise UserError(
+            f"Token {token + 1} of this recording has {own} candidates where others have {k}, so that it cannot be "
+            "decided anew; choose another run."
+        )
     columns.logits[token] = audit.candidate_logits
     columns.local[token] = _softmax(audit.candidate_logits)
     columns.scores[token] = audit.scores
@@ -100,8 +107,7 @@ def _fill_checks(columns: AuditColumns, checks: Rows) -> None:
 
 
 def _fill_among(columns: AuditColumns, drafts: Rows) -> None:
-    own = columns.own_ids[drafts.tokens]
-    columns.among[drafts.tokens] = (own[:, :, None] == drafts["candidate_ids"][:, None, :]).any(2)
+    columns.among[drafts.tokens] = among(columns.own_ids[drafts.tokens], drafts["candidate_ids"])
 
 
 def _fill_layers(columns: AuditColumns, swept: Swept, layers: Rows) -> None:

@@ -20,6 +20,9 @@ from core.trace.events import BoolArray, FloatArray, IntArray
 from core.trace.reading import ReadableTrace
 from core.trace.sweep import PORTION
 
+MOST_BYTES, OTHER_BYTES = 2**30, 28
+"""Of the columns of a run, and a layer of a token without its candidates."""
+
 
 @dataclass(frozen=True, slots=True)
 class AuditColumns:
@@ -167,8 +170,14 @@ def _candidates(trace: ReadableTrace) -> int:
 
 
 def _empty(trace: ReadableTrace, k: int) -> AuditColumns:
+    """Raises `UserError` where there would be no memory for all."""
     assert trace.started is not None
     shape = (trace.emitted_count, trace.depth)
+    if shape[0] * shape[1] * (8 * k + OTHER_BYTES) > MOST_BYTES:
+        raise UserError(
+            f"This run of {shape[0]:,} tokens with {k:,} candidates at {shape[1]:,} layers is too large to be decided "
+            "anew in memory; choose a shorter one."
+        )
     seen = trace.overview  # not the records, each of which is unpacked once more for that
     return AuditColumns(
         settings=trace.started.settings,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.analysis import tree_filling
+from core.analysis.membership import among
 from core.analysis.tree_filling import fill_trees, without_odd_trees
 from core.trace.events import (
     Audited,
@@ -93,8 +94,7 @@ def _fill_drafts(facts: LayerFacts, swept: Swept) -> None:
     drafts = swept.rows[DraftProposed]
     at = drafts.tokens - swept.first
     facts.drafted[at] = True
-    among = (facts.own_ids[at][:, :, None] == drafts["candidate_ids"][:, None, :]).any(2)
-    facts.among[at] = among & facts.audited[at][:, None]
+    facts.among[at] = among(facts.own_ids[at], drafts["candidate_ids"]) & facts.audited[at][:, None]
 
 
 def _fill_audits(facts: LayerFacts, swept: Swept) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.trace.events import BoolArray, IntArray, TreeAccepted, TreeDrafted, TreeVerified, WalkEnd
+from core.analysis.membership import among
+from core.trace.events import IntArray, TreeAccepted, TreeDrafted, TreeVerified, WalkEnd
 from core.trace.overview import CellState, Overview
 from core.trace.sweep import ANY, Swept, Wanted
 
@@ -20,6 +21,8 @@ WANTED: Wanted = {
     TreeVerified: {"layer": None, "end": None},
 }
 """What is needed of the events."""
+WIDEST = 1024
+"""Candidates of a node that are taken here; a file may promise any number, for tokens that all come after one node."""
 _GATED = WalkEnd.GATED.value.encode()
 _EVALUATED = np.uint8(CellState.EVALUATED)
 
@@ -33,7 +36,7 @@ class _Nodes:
     trees: IntArray
     """Shape [n], the row of each token's tree; -1 for a pass without one."""
     nodes: IntArray
-    """Shape [n], the node after which the token comes; -1 where that is not told or cannot be."""
+    """Shape [n], the node after which each token comes; -1 where it is not told, cannot be, or is too wide."""
 
 
 def without_odd_trees(swept: Swept, overview: Overview) -> Swept:
@@ -58,7 +61,8 @@ def _nodes_of(swept: Swept, overview: Overview) -> _Nodes:
     later = np.flatnonzero((rows >= 0) & (ways >= 0) & (steps > 0))
     later = later[steps[later] <= lengths[ways[later]]]
     nodes[later] = ends["accepted"][(np.cumsum(lengths) - lengths)[ways[later]] + steps[later] - 1]
-    nodes[rows >= 0] = np.where(nodes < trees.fields["candidate_ids"].lengths(0)[rows], nodes, -1)[rows >= 0]
+    sizes, widths = (trees.fields["candidate_ids"].lengths(axis)[rows] for axis in (0, 1))
+    nodes[rows >= 0] = np.where((nodes < sizes) & (widths <= WIDEST), nodes, -1)[rows >= 0]
     return _Nodes(passes, rows, nodes)
 
 
@@ -85,10 +89,4 @@ def _fill_among(facts: LayerFacts, swept: Swept, at: _Nodes) -> None:
         tokens = known[widths[at.trees[known]] == width]
         firsts = starts[at.trees[tokens]] + at.nodes[tokens] * width
         ids = candidates.values[firsts[:, None] + np.arange(width)]
-        facts.among[tokens] = _among(facts.own_ids[tokens], ids)
-
-
-def _among(own: IntArray, candidates: IntArray) -> BoolArray:
-    """Shapes [m, L] and [m, k] to [m, L]."""
-    found: BoolArray = (own[:, :, None] == candidates[:, None, :]).any(2)
-    return found
+        facts.among[tokens] = among(facts.own_ids[tokens], ids)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.analysis.columns import AuditColumns, AuditReader, columns_of
+from core.analysis.membership import FEW, among
 from core.choices import Policy
 from core.config import RunSettings
 from core.errors import UserError
@@ -145,6 +146,42 @@ def test_that_a_run_in_memory_and_one_of_trees_have_their_records_asked(tmp_path
     assert Trace.of(audited()).sweep(WANTED) is None
     with stored(tmp_path / "s.specee", audited()) as (trace, _):
         assert trace.sweep({TokenEmitted: {"no such field": None}}) is None
+
+
+def test_that_a_token_with_candidates_of_another_number_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "s.specee", audited())
+    own = [event for event in audited() if getattr(event, "token", 0) == 6]
+    names = ("candidate_logits", "candidate_probabilities")
+    fewer = [
+        change(e, **{name: getattr(e, name)[:, :1] for name in names}) if isinstance(e, Audited) else e for e in own
+    ]
+    replace_stretch(path, 6, packing.pack(fewer))
+    with (
+        contextlib.closing(SessionFile(path)) as file,
+        pytest.raises(UserError, match="Token 7 of this recording has 1"),
+    ):
+        columns_of(file.trace(0))
+
+
+def test_that_a_run_for_whose_columns_there_is_no_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.analysis.columns.MOST_BYTES", TOKENS * DEPTH * 50)
+    with (
+        stored(tmp_path / "s.specee", audited()) as (trace, _),
+        pytest.raises(UserError, match="12 tokens with 4 cand"),
+    ):
+        columns_of(trace)
+
+
+@given(st.integers(0, 3), st.integers(0, 5), st.integers(0, 9), st.integers(0, 2**16))
+@settings(max_examples=30)
+def test_that_many_candidates_are_asked_as_few_are(rows: int, layers: int, k: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    ids, candidates = chance.integers(0, 12, (rows, layers)), chance.integers(0, 12, (rows, k))
+    wide = np.concatenate([candidates, np.full((rows, FEW), -5)], 1)
+    np.testing.assert_array_equal(among(ids, candidates), among(ids, wide))
+    assert among(ids, wide).tolist() == [[one in row for one in own] for own, row in zip(ids, candidates, strict=True)]
 
 
 # One field's columns
