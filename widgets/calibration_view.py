@@ -36,7 +36,7 @@ class CalibrationView(QWidget):
     tokens_chosen = Signal(object, str)
     """The 0-based tokens of a bin, and what they are."""
     link_chosen = Signal(str)
-    """What a link in the sentence stands for."""
+    """What a link in the sentence or in the note stands for."""
     token_wanted = Signal(int)
     """Select this 0-based token."""
 
@@ -72,6 +72,11 @@ class CalibrationView(QWidget):
         self.headline.setText(headline(found) if found is not None else "")
         self._show()
 
+    def set_note(self, words: str) -> None:
+        """What else there is to say of the numbers, with a link (minimal HTML); "" takes the line away."""
+        self.note.setText(words)
+        self.note.setVisible(bool(words))
+
     def apply_theme(self, theme: Theme) -> None:
         """Take over these colours, live."""
         for plot in (self.reliability, *self.curves):
@@ -94,7 +99,7 @@ class CalibrationView(QWidget):
         self.reliability = ReliabilityPlot()
         self.curves = (CurvePlot(Tab.ROC), CurvePlot(Tab.PRECISION_RECALL))
         self.table = _table()
-        self.message, self.headline, self.steps = _muted(), _muted(), _muted()
+        self.message, self.headline, self.note, self.steps = _muted(), _muted(), _muted(), _muted()
         self.steps.setWordWrap(False)
         self.before, self.after = _button("◂", "The bin’s token before"), _button("▸", "The bin’s next token")
 
@@ -109,8 +114,11 @@ class CalibrationView(QWidget):
 
     def _lay_out(self) -> None:
         self.message.setAccessibleName("Why there is nothing to show")
-        self.message.linkActivated.connect(self.link_chosen)
-        self.message.setTextInteractionFlags(_LINKS)
+        self.note.setAccessibleName("Which tokens these numbers are of")
+        self.note.hide()
+        for label in (self.message, self.note):
+            label.linkActivated.connect(self.link_chosen)
+            label.setTextInteractionFlags(_LINKS)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -118,6 +126,7 @@ class CalibrationView(QWidget):
         column.addWidget(self.tabs)
         column.addLayout(_row(self.labels, self.which, None, self.table_button))
         column.addWidget(self.headline)
+        column.addWidget(self.note)
         self._pages = QStackedLayout()
         for page in (self.reliability, *self.curves, self.table, self.message):
             self._pages.addWidget(page)

@@ -22,6 +22,7 @@ from core.exits.predictors import PredictorBank
 from core.trace.events import FloatArray, IntArray
 from core.trace.frozen import frozen
 from core.trace.reading import ReadableTrace
+from widgets.calibration_view import WAITING
 from widgets.calibration_words import Quality
 from widgets.inspector_view import InspectorView
 from widgets.palette import Theme
@@ -29,6 +30,8 @@ from widgets.selection import Selection
 
 EVERY = 64
 """Tokens after which a run under way is judged again."""
+AT_ONCE = 2048
+"""Tokens of a long run that are judged first: less than a second's work."""
 Weights = Callable[[], Mapping[str, FloatArray] | None]
 
 
@@ -43,6 +46,8 @@ class InspectorTool(Tool):
         self._of: ReadableTrace | None = None
         self._gathered = (0, False)
         """How many tokens were judged last, and whether the run had ended."""
+        self._is_partial = False
+        """Whether only the first tokens were judged, those of a long run."""
         self._bank_known = False
         self._inspecting, self._gathering, self._summing = Newest(self), Newest(self), Newest(self)
         self._inspecting.done.connect(self._take_inspection)
@@ -88,6 +93,8 @@ class InspectorTool(Tool):
             one.cancel()
         self._of, self._gathered = trace, (0, False)
         self.bank, self._bank_known, self.judged, self.layer = None, False, None, None
+        self._is_partial = False
+        self.view.quality.set_note("")
         self.view.quality.show_quality(None, "")  # a bin holds tokens of the run before
         self.view.show_inspection(None)
 
@@ -148,17 +155,23 @@ class InspectorTool(Tool):
             self.view.quality.show_quality(None, NO_AUDIT)
         elif (count, ended) != self._gathered and (ended or count - self._gathered[0] >= EVERY or self.judged is None):
             self._gathered = (count, ended)
-            self._gathering.ask(trace, partial(_judged, frozen(trace)))
+            first = AT_ONCE if ended and self.judged is None and count > 2 * AT_ONCE else None
+            self._gathering.ask((trace, first), partial(_judged, frozen(trace), first))
 
     @Slot(object, object)
-    def _take_judgements(self, trace: ReadableTrace, outcome: Judgements | Failure) -> None:
+    def _take_judgements(self, key: tuple[ReadableTrace, int | None], outcome: Judgements | Failure) -> None:
+        trace, last = key
         if trace is not self._of:
             return
         if isinstance(outcome, Failure):
             self.view.quality.show_quality(None, outcome.sentence)
             return
-        self.judged = outcome
+        self.judged, self._is_partial = outcome, last is not None
         self._sum_up()
+        self.view.quality.set_note("")
+        if last is not None:
+            self._tell_progress(last - 1)
+            self._gathering.ask((trace, None), partial(_judged, frozen(trace), None))
 
     @Slot()
     def _tell_of_gathering(self) -> None:
@@ -167,8 +180,12 @@ class InspectorTool(Tool):
 
     @Slot(int)
     def _tell_progress(self, token: int) -> None:
-        if self.judged is None and self._of is not None and self._gathering.is_slow:
-            words = under_way("The audited tokens are being gathered", token + 1, self._of.emitted_count)
+        if self._of is None:
+            return
+        words = under_way("The audited tokens are being gathered", token + 1, self._of.emitted_count)
+        if self._is_partial:
+            self.view.quality.set_note(words)
+        elif self.judged is None and self._gathering.is_slow:
             self.view.quality.show_quality(None, words)
 
     @Slot(str)
@@ -176,11 +193,18 @@ class InspectorTool(Tool):
         """Stop gathering, or begin again."""
         if link == STOP:
             self._gathering.cancel()
-            self.view.quality.show_quality(None, stopped("Gathering the audited tokens"))
+            self._say(stopped("Gathering the audited tokens"))
         elif self._of is not None:
             self._gathered = (0, False)
-            self.view.quality.show_quality(None)
+            self._say(WAITING)
             self._gather(self._of)
+
+    def _say(self, words: str) -> None:
+        """Beside the numbers of the first tokens, where there are some."""
+        if self._is_partial:
+            self.view.quality.set_note(words)
+        else:
+            self.view.quality.show_quality(None, words)
 
     @Slot()
     def _sum_up(self) -> None:
@@ -233,8 +257,8 @@ def _inspected(
     return bank, inspect(trace, bank, token, layer) if bank is not None else None
 
 
-def _judged(trace: ReadableTrace, cancel: threading.Event, told: Told) -> Judgements:
-    return judgements(trace, watching(cancel, told))
+def _judged(trace: ReadableTrace, last: int | None, cancel: threading.Event, told: Told) -> Judgements:
+    return judgements(trace, watching(cancel, told), last)
 
 
 def _quality(

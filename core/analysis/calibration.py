@@ -118,13 +118,15 @@ class Curves:
     """Area under the ROC curve; NaN where only one label occurs."""
 
 
-def judgements(trace: ReadableTrace, watch: Callable[[int], object] | None = None) -> Judgements:
-    """Gather a run's audited tokens; works for trees too, whose tokens are judged at their own nodes.
+def judgements(
+    trace: ReadableTrace, watch: Callable[[int], object] | None = None, last: int | None = None
+) -> Judgements:
+    """Gather a run's audited tokens, up to `last` - 1 where it is given; trees' tokens are judged at their own nodes.
 
     Scores are the engine's own where it asked; those of a token whose audit cannot be read any more stay NaN. `watch`
     is told the last token of those looked at, now and then, and may raise to end it.
     """
-    audited = trace.overview.audited
+    audited = trace.overview.audited[:last]
     tokens = np.flatnonzero(audited)
     tokens = tokens[tokens > 0]
     shape, row = (len(tokens), trace.depth), 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from app.places import INSPECTOR
 from app.tools.inspector import NO_PREDICTORS, InspectorTool
 from app.tools.inspector_words import NO_AUDIT, layer_to_inspect
-from core.analysis.calibration import Label, calibration, curves, judgements
+from core.analysis.calibration import Judgements, Label, calibration, curves, judgements
 from core.analysis.inspector import inspect
 from core.analysis.recorded_parts import to_record
 from core.choices import Policy
@@ -120,6 +121,36 @@ def test_that_label_and_tokens_choose_what_is_summed_up(stage: WindowStage, audi
             np.testing.assert_array_equal(quality.found.calibration.counts, calibration(of_layer).counts)
             np.testing.assert_array_equal(quality.found.curves.recall.values, curves(of_layer).recall.values)
             assert f"{len(of_layer.tokens)} tokens" in quality.headline.text()
+
+
+def test_that_a_long_run_is_judged_by_its_first_tokens_until_all_are_gathered(
+    stage: WindowStage, audited: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = threading.Event()
+
+    def held(trace: Trace, watch: Callable[[int], object], last: int | None) -> Judgements:
+        assert last is not None or free.wait(TIMEOUT / 1000)
+        return judgements(trace, watch, last)
+
+    monkeypatch.setattr("app.tools.inspector.AT_ONCE", 10)
+    monkeypatch.setattr("app.tools.inspector.judgements", held)
+    stage.session.show_trace(audited)
+    stage.session.select(Selection(TOKEN, LAYER))
+    tool = stage.work.rack.tool(INSPECTOR)
+    assert isinstance(tool, InspectorTool)
+    stage.work.rack.flush()
+    quality = tool.view.quality
+    stage.qtbot.waitUntil(lambda: "9 tokens" in quality.headline.text(), timeout=TIMEOUT)
+    assert "10 of 40 tokens" in quality.note.text()
+    quality.note.linkActivated.emit("stop")
+    free.set()
+    settled(stage)
+    assert "was stopped" in quality.note.text()
+    assert "9 tokens" in quality.headline.text()
+    quality.note.linkActivated.emit("again")
+    settled(stage)
+    assert "39 tokens" in quality.headline.text()
+    assert quality.note.text() == ""
 
 
 def test_that_a_bin_selects_its_tokens_everywhere_and_they_can_be_stepped_through(
