@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QSlider, QToolBar, QToolButton, QWidget
 
@@ -183,6 +183,13 @@ class _Position(QToolButton):
         named(self, "Position", action.toolTip())
         self.setProperty("role", "slim")
         self.clicked.connect(action.trigger)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Type of another size needs other room; what was kept for the size before is given back."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange and self.text():
+            self.setMaximumWidth(NO_LIMIT)
+            self.show_words(self.text())
 
     def show_words(self, words: str) -> None:
         """Say this, in more room where it needs some; room once taken is kept."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
@@ -13,7 +13,7 @@ from widgets.palette import DARK, Theme
 from widgets.theme import SMALL, mixed
 
 BAR, GAP = 22, 8
-"""Height of a bar and room below it, in pixels."""
+"""Least height of a bar and room below it, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,14 @@ class CostBars(QWidget):
         self.theme = theme
         self.update()
 
+    def changeEvent(self, event: QEvent) -> None:
+        """Type of another size needs bars of another height."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange and self.bars:
+            self.setFixedHeight(self.sizeHint().height())
+
     def sizeHint(self) -> QSize:
-        return QSize(400, len(self.bars) * (self._line() + BAR + GAP))
+        return QSize(400, len(self.bars) * self._stride())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with painting(self) as painter:
@@ -105,7 +111,7 @@ class CostBars(QWidget):
             small.setPointSizeF(small.pointSizeF() * SMALL)
             painter.setFont(small)
             for at, bar in enumerate(self.bars):
-                self._paint(painter, bar, at * (self._line() + BAR + GAP))
+                self._paint(painter, bar, at * self._stride())
 
     def event(self, event: QHelpEvent) -> bool:  # type: ignore[override]  # help events are told apart here
         if event.type() is QHelpEvent.Type.ToolTip:
@@ -115,7 +121,7 @@ class CostBars(QWidget):
 
     def words_at(self, x: float, y: float) -> str:
         """What is at this place, for the tooltip; "" beside the bars."""
-        height = self._line() + BAR + GAP
+        height = self._stride()
         at = int(y // height)
         if not 0 <= at < len(self.bars) or y % height < self._line():
             return ""
@@ -126,13 +132,20 @@ class CostBars(QWidget):
     def _line(self) -> int:
         return round(self.fontMetrics().height() * SMALL) + 4
 
+    def _bar(self) -> int:
+        """Pixels of a bar's height: its labels are whole in type of any size."""
+        return max(BAR, self._line() + 6)
+
+    def _stride(self) -> int:
+        return self._line() + self._bar() + GAP
+
     def _areas(self, bar: CostBar, top: float) -> list[tuple[int, QRectF]]:
         """The stages that took time, and where they lie."""
         whole, left, found = sum(bar.seconds), 0.0, []
         for stage, seconds in enumerate(bar.seconds):
             if seconds > 0:
                 width = seconds / whole * self.width()
-                found.append((stage, QRectF(left, top, width, BAR)))
+                found.append((stage, QRectF(left, top, width, self._bar())))
                 left += width
         return found
 

@@ -11,11 +11,12 @@ Widgets ask for a look through the dynamic property `role`, never through colour
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from pathlib import Path
 from string import Template
 
-from PySide6.QtGui import QColor, QPalette
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPalette
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit
 
 import resources
@@ -116,7 +117,11 @@ def mixed(first: str, second: str, share: float) -> str:
 
 def stylesheet(theme: Theme, font_point_size: float) -> str:
     """What each part of a window wears; sizes that differ from the base font follow `font_point_size`."""
+    font = QFont(QApplication.font())
+    font.setPointSizeF(font_point_size)
+    row = math.ceil(QFontMetricsF(font).height()) + 2  # as high as a combo box asks; less would cut letters off
     return _SHEET.substitute(
+        row=row,
         window=theme.window,
         surface=theme.surface,
         raised=theme.raised,
@@ -235,8 +240,8 @@ QToolButton::menu-indicator, QPushButton::menu-indicator { subcontrol-origin: pa
 QLineEdit, QPlainTextEdit, QTextEdit, QTextBrowser, QSpinBox, QDoubleSpinBox, QComboBox {
     color: $text; background: $field; border: 1px solid $border; border-radius: 5px;
     selection-background-color: $selection; selection-color: $text; }
-QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { padding: 4px 8px; min-height: 18px; }
-QSpinBox, QDoubleSpinBox { min-height: 15px; }
+QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { padding: 4px 8px; min-height: ${row}px; }
+QSpinBox, QDoubleSpinBox { padding: 2px 8px 3px 8px; }
 QPlainTextEdit, QTextEdit, QTextBrowser { padding: 4px 5px; }
 QLineEdit:hover, QPlainTextEdit:hover, QSpinBox:hover, QDoubleSpinBox:hover, QComboBox:hover { border-color: $muted; }
 QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border: 2px solid $accent;
@@ -249,7 +254,7 @@ QTextEdit[role="plain"] { background: transparent; border: 1px solid transparent
 QTextEdit[role="plain"]:focus { border: 1px solid $accent; padding: 0 2px; }
 
 QSpinBox, QDoubleSpinBox { padding-right: 24px; }
-QSpinBox:focus, QDoubleSpinBox:focus { padding-right: 23px; }
+QSpinBox:focus, QDoubleSpinBox:focus { padding: 1px 23px 2px 7px; }
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {
     subcontrol-origin: border; width: 22px; background: transparent; border: none; border-left: 1px solid $border; }
 QAbstractSpinBox::up-button { subcontrol-position: top right; margin: 1px 1px 0 0; border-top-right-radius: 4px; }

@@ -25,6 +25,7 @@ from tests.fakes import fake_run_events
 from tests.tree_passes import TreePlan, tree_trace
 from widgets.cost_bars import LOOKS, WORDS, CostBar, CostBars, milliseconds
 from widgets.selection import Selection
+from widgets.theme import SMALL
 
 
 @pytest.fixture
@@ -162,3 +163,15 @@ def test_that_adding_up_can_be_stopped_and_begun_again(stage: WindowStage, monke
     tool.view.run_words.linkActivated.emit("again")
     stage.qtbot.waitUntil(lambda: tool.found is not None, timeout=TIMEOUT)
     assert tool.view.run_words.text() == whole_run(costs(trace))
+
+
+def test_that_bars_are_high_enough_for_their_labels_in_type_of_any_size(qtbot: QtBot) -> None:
+    bars = CostBars()
+    qtbot.addWidget(bars)
+    bars.set_bars((CostBar("Token 7", (1.0,) * len(LOOKS)),))
+    before = bars.height()
+    bars.setStyleSheet("QWidget { font-size: 40pt }")
+    bars.ensurePolished()
+    assert bars.height() > before + bars.fontMetrics().height()
+    inside = next(area for _, area in bars._areas(bars.bars[0], 0))
+    assert inside.height() >= bars.fontMetrics().height() * SMALL + 8

@@ -61,3 +61,16 @@ def test_that_the_scrubber_stays_in_sight_when_its_words_grow(qtbot: QtBot) -> N
     qtbot.waitUntil(lambda: tools.scrubber.isVisible() and not tools.replay.isVisible())  # buttons go before it
     tools.resize(2000, tools.height())
     qtbot.waitUntil(tools.replay.isVisible)
+
+
+def test_that_the_position_is_whole_in_larger_type_and_gives_the_room_back_in_smaller(qtbot: QtBot) -> None:
+    owner = QObject()
+    actions = Actions(owner)
+    scrubber = Scrubber(actions, ReplayButton(actions))
+    qtbot.addWidget(scrubber)
+    scrubber.show_tokens(64, Selection(6, 22))
+    before = scrubber.label.maximumWidth()
+    scrubber.setStyleSheet("QToolButton { font-size: 30pt }")
+    assert scrubber.label.width() >= scrubber.label.fontMetrics().horizontalAdvance(scrubber.label.text()) > before
+    scrubber.setStyleSheet("")
+    assert scrubber.label.maximumWidth() == before

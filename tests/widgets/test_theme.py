@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QColor, QIcon, QPalette
-from PySide6.QtWidgets import QApplication, QDoubleSpinBox, QLineEdit
+from PySide6.QtGui import QColor, QFont, QIcon, QPalette
+from PySide6.QtWidgets import QApplication, QComboBox, QDoubleSpinBox, QLineEdit, QSpinBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from widgets import theme as themes
@@ -43,13 +43,31 @@ def test_that_every_image_of_the_stylesheet_is_there_and_can_be_drawn(qapp: QApp
 
 
 @BOTH
-def test_that_no_placeholder_is_left_in_the_stylesheet(theme: Theme) -> None:
+def test_that_no_placeholder_is_left_in_the_stylesheet(qapp: QApplication, theme: Theme) -> None:
     assert "$" not in themes.stylesheet(theme, 10)
 
 
-def test_that_small_text_follows_the_applications_font() -> None:
+def test_that_small_text_follows_the_applications_font(qapp: QApplication) -> None:
     assert "font-size: 8.80pt" in themes.stylesheet(DARK, 10)
     assert "font-size: 17.60pt" in themes.stylesheet(DARK, 20)
+
+
+@pytest.mark.parametrize("points", [9.0, 13.5, 18.0])
+def test_that_inputs_stand_in_rows_of_one_height_and_are_never_lower_than_their_text(
+    qtbot: QtBot, points: float
+) -> None:
+    holder = QWidget()
+    qtbot.addWidget(holder)
+    font = QFont(QApplication.font())
+    font.setPointSizeF(points)
+    holder.setFont(font)
+    fields = [QComboBox(holder), QSpinBox(holder), QDoubleSpinBox(holder), QLineEdit(holder)]
+    holder.setStyleSheet(themes.stylesheet(DARK, points))
+    holder.ensurePolished()
+    holder.show()
+    heights = [max(field.minimumHeight(), field.sizeHint().height()) for field in fields]
+    assert max(heights) - min(heights) <= 2
+    assert all(field.minimumHeight() >= field.fontMetrics().height() + 8 for field in fields)
 
 
 @BOTH
