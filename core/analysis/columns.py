@@ -20,7 +20,7 @@ from core.trace.events import BoolArray, FloatArray, IntArray
 from core.trace.reading import ReadableTrace
 from core.trace.sweep import PORTION
 
-MOST_BYTES, OTHER_BYTES = 2**30, 28
+MOST_BYTES, OTHER_BYTES = 2**29, 28
 """Of the columns of a run, and a layer of a token without its candidates."""
 
 

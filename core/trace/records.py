@@ -104,6 +104,16 @@ class TokenRecord:
         self.features[event.layer] = event.features
 
 
+A_TEXT = 64
+"""Bytes that a short text takes, about."""
+
+
+def size_of(event: TokenEvent) -> int:
+    """About how many bytes the arrays and texts of an event take."""
+    values = [getattr(event, name) for name in event.__slots__]
+    return sum(len(one) * A_TEXT if isinstance(one, tuple) else getattr(one, "nbytes", 0) for one in values)
+
+
 class RecordBook:
     """Records of consecutive tokens, made and filled by the events that come.
 

@@ -17,14 +17,15 @@ from core.trace.lazy import Lazy
 from core.trace.overview import NUMBERS, REASONS, Overview
 from core.trace.packing import unpack
 from core.trace.ranges import Unfit
-from core.trace.records import RecordBook, TokenRecord
+from core.trace.records import RecordBook, TokenRecord, size_of
 from core.trace.sweep import Sweep, Wanted
 
 if TYPE_CHECKING:
     from core.trace.session_file import RunInfo, SessionFile
 
-KEPT = 1024
-"""Tokens whose records stay in memory once they were read, about 20 KB each."""
+KEPT, KEPT_BYTES = 1024, 2**28
+"""Tokens whose records stay in memory once they were read, about 20 KB each, and how much they may take whatever a file
+holds."""
 
 TOGETHER, LONGEST = 64, 2**20
 """Stretches that a sweep reads at once, and bytes that each may have: a long one of a sound file has a tenth."""
@@ -184,9 +185,9 @@ class StoredRecords(Lazy[TokenRecord]):
         self._file, self._info, self._overview, self._on_damage = file, info, overview, on_damage
         self._has_told = False
         self._count = len(overview) + info.in_flight
-        self._passes: OrderedDict[int, list[TokenRecord]] = OrderedDict()
-        """By its first token, the records of a pass; the least recently used first."""
-        self._kept = 0
+        self._passes: OrderedDict[int, tuple[list[TokenRecord], int]] = OrderedDict()
+        """By its first token, the records of a pass and the bytes that they take; the least recently used first."""
+        self._kept = self._bytes = 0
         self._lock = threading.RLock()
 
     def move_to(self, file: SessionFile) -> None:
@@ -205,14 +206,16 @@ class StoredRecords(Lazy[TokenRecord]):
     def _pass(self, first: int) -> list[TokenRecord]:
         if first in self._passes:
             self._passes.move_to_end(first)
-            return self._passes[first]
-        records = self._passes[first] = self._read(first)
-        self._kept += len(records)
-        while self._kept > KEPT and len(self._passes) > 1:
-            self._kept -= len(self._passes.popitem(last=False)[1])
+            return self._passes[first][0]
+        records, size = self._passes[first] = self._read(first)
+        self._kept, self._bytes = self._kept + len(records), self._bytes + size
+        while (self._kept > KEPT or self._bytes > KEPT_BYTES) and len(self._passes) > 1:
+            _, (dropped, size) = self._passes.popitem(last=False)
+            self._kept, self._bytes = self._kept - len(dropped), self._bytes - size
         return records
 
-    def _read(self, first: int) -> list[TokenRecord]:
+    def _read(self, first: int) -> tuple[list[TokenRecord], int]:
+        """The records of a pass, and about how many bytes they take."""
         passes = self._overview.passes
         end = int(np.searchsorted(passes, first, "right")) if first < len(passes) else self._count
         try:
@@ -223,11 +226,11 @@ class StoredRecords(Lazy[TokenRecord]):
             if not self._has_told and not self._file.is_closed:  # a sweep may still go on over a run that was left
                 self._has_told = True
                 self._on_damage(error)
-            return [self._bare(token) for token in range(first, end)]
+            return [self._bare(token) for token in range(first, end)], 0
 
-    def _gathered(self, first: int, end: int) -> list[TokenRecord]:
+    def _gathered(self, first: int, end: int) -> tuple[list[TokenRecord], int]:
         """The records of the tokens first…end - 1. What is told of them later stands in the stretch after theirs."""
-        info, book = self._info, RecordBook(self._info.started.model.depth, first)
+        size, info, book = 0, self._info, RecordBook(self._info.started.model.depth, first)
         place = info.number * RUN_PLACES
         query = "SELECT events FROM stretches WHERE place BETWEEN ? AND ? AND reach < ? ORDER BY place"
         rows = self._file.rows(query, (place + first, place + end, end))
@@ -237,10 +240,11 @@ class StoredRecords(Lazy[TokenRecord]):
                 if not isinstance(event, RunStarted | PrefillAdvanced | RunEnded) and first <= event.token < end:
                     check.check(event)
                     book.take(event)
+                    size += size_of(event)
             wanted = [token < len(self._overview) for token in range(first, end)]
             if [record.emitted is not None for record in book.records] != wanted:
                 raise Unfit("some of its events are missing")
-        return book.records
+        return book.records, size
 
     def _bare(self, token: int) -> TokenRecord:
         """What the columns alone tell of a token."""

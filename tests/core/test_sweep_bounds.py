@@ -112,3 +112,19 @@ def test_that_a_stretch_of_more_bytes_than_usual_is_left_to_its_record(
         assert 6 not in places
         assert len(places) == TOKENS - 1
         assert facts_of(trace, 0, TOKENS).audited[6]
+
+
+def test_that_records_of_more_bytes_than_are_kept_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "s.specee", audited())
+    with contextlib.closing(SessionFile(path)) as file:
+        records = file.trace(0).records
+        first = records[1]
+        assert records[1] is first
+        size = records._bytes  # type: ignore[attr-defined]
+        assert first.audit is not None
+        assert size > first.audit.candidate_logits.nbytes
+        monkeypatch.setattr(stored_trace, "KEPT_BYTES", 2 * size)
+        for token in range(2, TOKENS):
+            assert records[token].token == token
+            assert records._bytes <= 2 * size  # type: ignore[attr-defined]
+        assert records[1] is not first
