@@ -81,6 +81,8 @@ class GuessView(QWidget):
         for widget in (self.question, self._asking, self.answer, self.why):
             widget.setVisible(on)
         self.invitation.setVisible(not on)
+        # Empty it is nothing to stop at: the panel's key leads to the button that begins.
+        self._room.setFocusPolicy(Qt.FocusPolicy.StrongFocus if on else Qt.FocusPolicy.NoFocus)
 
     def show_answer(self, guess: Guess | None, why: str) -> None:
         """Reveal what came of the newest guess; `why` is minimal HTML. None reveals nothing."""
@@ -147,7 +149,8 @@ class GuessView(QWidget):
         column.setSpacing(8)
         for part in (self.invitation, self.question, self._asking):
             column.addWidget(part)
-        column.addWidget(self._answers(), 1)
+        self._room = self._answers()
+        column.addWidget(self._room, 1)
         column.addWidget(self.table, 1)
         column.addWidget(self.score)
         column.addLayout(foot)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.panel_keys import focus_in
 from app.places import GUESS
 from app.tools.guess import GuessTool
 from app.tools.guessing import FIRST_GUESS
@@ -63,6 +64,17 @@ def test_that_a_step_through_a_recording_waits_for_the_guess_and_tokens_beyond_a
     tool.view.turn.click()
     assert told(stage) == 8
     assert stage.window.status.currentMessage() == "", "nothing waits for a guess any more"
+
+
+def test_that_the_panels_key_leads_to_the_button_that_begins(stage: WindowStage) -> None:
+    stage.session.show_trace(Trace.of(fake_run_events(8)))
+    tool = stage.work.rack.tool(GUESS)
+    assert isinstance(tool, GuessTool)
+    stage.window.panels[GUESS.key].raise_()
+    stage.work.rack.flush()
+    stage.qtbot.waitUntil(tool.view.turn.isVisible, timeout=TIMEOUT)
+    assert focus_in(stage.window.panels[GUESS.key])
+    assert tool.view.focusWidget() is tool.view.turn
 
 
 def test_that_a_token_that_was_seen_is_not_asked_about_again(stage: WindowStage) -> None:
