@@ -1,36 +1,67 @@
-"""The candidates' curves in their panel: whose candidates are on show, and which words stand above them."""
+"""The candidates' curves in their panel: whose candidates are on show, and why there may be none."""
 
 from __future__ import annotations
 
-from app.title_words import short_quote, token_words, unbroken
-from core.analysis.summaries import CandidateCurves, candidate_curves
-from core.analysis.tree_curves import node_curves
+from functools import partial
+
+from app.foreseen import Foreseen
+from app.panel import Panel
+from app.title_words import short_quote, token_words, unbroken, why_no_draft
+from core.analysis.summaries import CandidateCurves
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord
 from widgets.palette import Theme
-from widgets.probability_curves import ProbabilityCurvesView
+from widgets.probability_curves import NO_TOKEN, ProbabilityCurvesView
+from widgets.throttle import Throttle
+
+REST = "the curves' rest"
+"""By this the second turn is known."""
 
 
-def node_of(record: TokenRecord, chosen: int | None) -> int | None:
-    """The `chosen` node where the token's tree has it."""
+class CurvesPanel:
+    """Draws curves and the words above them: at once, or, of the newest token while the window is calm, the picture of
+    the curves in one turn and all else in the next. Together they are the longest of a run's turns."""
+
+    def __init__(self, view: ProbabilityCurvesView, panel: Panel, throttle: Throttle, foreseen: Foreseen) -> None:
+        self._view, self._panel, self._throttle, self._foreseen = view, panel, throttle, foreseen
+
+    def draw(self, trace: ReadableTrace, record: TokenRecord, chosen: int | None, theme: Theme) -> None:
+        """Show this token's candidates, or those of the `chosen` node where its tree has it."""
+        self.forget()
+        node = _node_of(record, chosen)
+        curves = self._foreseen.curves(trace, record, node)
+        show = partial(self._show, curves, why_no_draft(trace, record), _words(record, node), theme)
+        is_newest = record.token + 1 >= trace.emitted_count  # another one was chosen by the user, who waits for no turn
+        if is_newest and self._throttle.calm and curves is not None:
+            self._view.expect(curves)
+            self._throttle.request(REST, show)
+        else:
+            show()
+
+    def clear(self) -> None:
+        """Show nothing, as no token is selected."""
+        self.forget()
+        self._view.set_curves(None, NO_TOKEN)
+        self._panel.set_subtitle("")
+
+    def forget(self) -> None:
+        """Show no more what waits for its turn."""
+        self._throttle.cancel(REST)
+
+    def _show(self, curves: CandidateCurves | None, why_empty: str, words: str, theme: Theme) -> None:
+        self._view.set_curves(curves, why_empty)
+        audited = curves is not None and curves.audit is not None
+        legend = f" &nbsp;{unbroken(self._view.legend_html(theme, audited))}" if curves is not None else ""
+        self._panel.set_subtitle(words + legend)
+
+
+def _node_of(record: TokenRecord, chosen: int | None) -> int | None:
     known = record.tree is not None and chosen is not None and chosen < len(record.tree.drafted.parents)
     return chosen if known else None
 
 
-def curves_of(trace: ReadableTrace, record: TokenRecord, node: int | None) -> CandidateCurves | None:
-    """The token's candidates. Of a tree's pass, the node's; without one those that the token was one of."""
-    if record.tree is None:
-        return candidate_curves(trace, record.token)
-    return node_curves(trace, record.token, node)
-
-
-def curves_words(view: ProbabilityCurvesView, record: TokenRecord, node: int | None, theme: Theme) -> str:
-    """The panel's subtitle above what `view` shows."""
-    legend = unbroken(view.legend_html(theme, record.audit is not None))
-    return _words(record, node) + (f" &nbsp;{legend}" if view.curves else "")
-
-
 def _words(record: TokenRecord, node: int | None) -> str:
+    """Whose candidates they are."""
     if record.tree is None or node is None:
         return token_words(record)
     return f"after {short_quote(record.tree.drafted.node_bytes[node])}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.curves_panel import curves_of
-from core.analysis.summaries import CandidateCurves
+from core.analysis.summaries import CandidateCurves, candidate_curves
+from core.analysis.tree_curves import node_curves
 from core.analysis.why import why
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord
@@ -41,3 +41,10 @@ class Foreseen:
         if trace is self._trace and selection == self._selection:
             return self._why
         return why(trace, selection.token, selection.layer)
+
+
+def curves_of(trace: ReadableTrace, record: TokenRecord, node: int | None) -> CandidateCurves | None:
+    """The token's candidates. Of a tree's pass, the node's; without one those that the token was one of."""
+    if record.tree is None:
+        return candidate_curves(trace, record.token)
+    return node_curves(trace, record.token, node)

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.curves_panel import curves_words, node_of
+from app.curves_panel import CurvesPanel
 from app.dressing import Dressing
 from app.figures import Figures
 from app.foreseen import Foreseen
@@ -19,7 +19,6 @@ from app.panel import Panel
 from app.places import CURVES, EXITS, SCHEDULER, TOKENS, TREE, VIEWS, WHY, Place
 from app.read_ahead import ReadAhead
 from app.state_words import nothing_to_show
-from app.title_words import why_no_draft
 from app.tree_panel import draw_tree, touches
 from app.why_panel import why_words
 from core.analysis.summaries import scheduler_map, token_chips
@@ -29,7 +28,7 @@ from core.trace.trace import TokenRecord
 from widgets.exit_chart import ExitChart
 from widgets.palette import DARK, Theme
 from widgets.plot_base import PlotView
-from widgets.probability_curves import NO_TOKEN, ProbabilityCurvesView
+from widgets.probability_curves import ProbabilityCurvesView
 from widgets.scheduler_map import SchedulerMapView
 from widgets.selection import Selection
 from widgets.throttle import Throttle
@@ -86,6 +85,7 @@ class Views(QObject):
         yield
         self.curves = ProbabilityCurvesView()
         self._add(CURVES, self.curves, self._draw_curves)
+        self._curves_panel = CurvesPanel(self.curves, self.panels[CURVES.key], self.throttle, self._foreseen)
         yield
         self.tree = TreeView()
         self._add(TREE, self.tree, self._draw_tree)
@@ -240,6 +240,7 @@ class Views(QObject):
     def _replace(self, trace: ReadableTrace | None) -> None:
         self._trace = trace
         self._read_ahead.stop()
+        self._curves_panel.forget()
         self._update_figures()
         self.set_highlight(np.zeros(0, np.int64), "")  # it was of other tokens
         if not self._keeps(WHY.key):
@@ -319,16 +320,11 @@ class Views(QObject):
         self.scheduler.set_map(scheduler_map(self._trace, first))
 
     def _draw_curves(self, first: int) -> None:
-        record, panel = self._record(), self.panels[CURVES.key]
-        if self._trace is None or record is None:
-            self.curves.set_curves(None, NO_TOKEN)
-            panel.set_subtitle("")
+        if self._trace is None or (record := self._record()) is None:
+            self._curves_panel.clear()
         elif record.token >= first:
             self._pace(self.curves)
-            node = node_of(record, self._selection.node)
-            curves = self._foreseen.curves(self._trace, record, node)
-            self.curves.set_curves(curves, why_no_draft(self._trace, record))
-            panel.set_subtitle(curves_words(self.curves, record, node, self._theme))
+            self._curves_panel.draw(self._trace, record, self._selection.node, self._theme)
 
     def _draw_tree(self, first: int) -> None:
         record = self._record()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.curves_panel import curves_of
-from app.foreseen import Foreseen
+from app.foreseen import Foreseen, curves_of
 from core.analysis.why import why
 from core.trace.trace import Trace
 from tests.fakes import fake_run_events
