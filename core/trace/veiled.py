@@ -60,8 +60,9 @@ class VeiledTrace:
         return self.overview.text_bytes
 
     def sweep(self, wanted: Wanted) -> Sweep | None:
-        """As `core.trace.reading.ReadableTrace` says."""
-        return self.of.sweep(wanted)
+        """As `core.trace.reading.ReadableTrace` says; None for trees, as a pass may be told in part."""
+        treed = self.started is not None and self.started.settings.tree.on
+        return None if treed else self.of.sweep(wanted)
 
 
 class _First(Lazy[TokenRecord]):

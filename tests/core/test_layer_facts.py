@@ -36,6 +36,7 @@ from core.trace.events import (
 from core.trace.reading import ReadableTrace
 from core.trace.session_file import SessionFile
 from core.trace.stored_trace import StoredTrace
+from core.trace.veiled import VeiledTrace
 from tests.core.handmade import DEPTH, ended
 from tests.core.handmade import audited as said
 from tests.core.sessions import written
@@ -210,3 +211,12 @@ def test_that_what_is_unusual_about_a_tree_is_what_its_records_say(tmp_path: Pat
     with both(path) as (trace, slow, _):
         for analysis in OF_LAYERS:
             assert_same(analysis(trace), analysis(slow))
+
+
+def test_that_a_run_of_which_a_part_of_a_pass_is_told_has_that_parts_facts(tmp_path: Path) -> None:
+    with both(written(tmp_path / "s.specee", trees())) as (trace, *_):
+        told = VeiledTrace(trace, 3)
+        assert trace.overview.passes[2] == trace.overview.passes[3]
+        assert_same(facts_of(told, 0, 3), facts_of(trace, 0, 3))
+        assert near(told) == near(trace)[:3]
+        np.testing.assert_array_equal(timings_of(told).stages, timings_of(trace).stages[:3])
