@@ -67,6 +67,18 @@ class LedgerView(QWidget):
         self._selection = Selection()
         self._text_of: Callable[[int], str] = str
         self._exit_of: Callable[[int], int] = int
+        self._make_words()
+        self.classes = RowsTable("Ledger classes", CLASS_COLUMNS, elastic=0)
+        self.tokens = RowsTable("Tokens of the class", TOKEN_COLUMNS)
+        self._lay_out()
+        self.classes.chosen.connect(self._choose)
+        self.classes.entered.connect(self.next_token)
+        self.classes.escaped.connect(self.let_go)
+        self.tokens.chosen.connect(self._choose_token)
+        self.tokens.entered.connect(self.next_token)
+        self.tokens.escaped.connect(self.let_go)
+
+    def _make_words(self) -> None:
         self.words, self.note = QLabel(), QLabel()
         for label in (self.words, self.note):
             label.setTextFormat(Qt.TextFormat.RichText)
@@ -77,15 +89,6 @@ class LedgerView(QWidget):
         )
         self.note.hide()
         self.note.linkActivated.connect(self.link_chosen)
-        self.classes = RowsTable("Ledger classes", CLASS_COLUMNS, elastic=0)
-        self.tokens = RowsTable("Tokens of the class", TOKEN_COLUMNS)
-        self._lay_out()
-        self.classes.chosen.connect(self._choose)
-        self.classes.entered.connect(self.next_token)
-        self.classes.escaped.connect(self.let_go)
-        self.tokens.chosen.connect(self._choose_token)
-        self.tokens.entered.connect(self.next_token)
-        self.tokens.escaped.connect(self.let_go)
 
     def show_ledger(self, found: Ledger, text_of: Callable[[int], str], exit_of: Callable[[int], int]) -> None:
         """Show this; `text_of` and `exit_of` give a 0-based token's visible text and exit layer."""

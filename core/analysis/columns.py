@@ -173,11 +173,7 @@ def _empty(trace: ReadableTrace, k: int) -> AuditColumns:
     """Raises `UserError` where there would be no memory for all."""
     assert trace.started is not None
     shape = (trace.emitted_count, trace.depth)
-    if shape[0] * shape[1] * (8 * k + OTHER_BYTES) > MOST_BYTES:
-        raise UserError(
-            f"This run of {shape[0]:,} tokens with {k:,} candidates at {shape[1]:,} layers is too large to be decided "
-            "anew in memory; choose a shorter one."
-        )
+    _check_size(*shape, k)
     seen = trace.overview  # not the records, each of which is unpacked once more for that
     return AuditColumns(
         settings=trace.started.settings,
@@ -196,3 +192,12 @@ def _empty(trace: ReadableTrace, k: int) -> AuditColumns:
         local=np.zeros((*shape, k), np.float32),
         scores=np.full(shape, np.nan, np.float32),
     )
+
+
+def _check_size(tokens: int, layers: int, k: int) -> None:
+    """Raises `UserError`: the columns would take more memory than is allowed."""
+    if tokens * layers * (8 * k + OTHER_BYTES) > MOST_BYTES:
+        raise UserError(
+            f"This run of {tokens:,} tokens with {k:,} candidates at {layers:,} layers is too large to be decided anew "
+            "in memory; choose a shorter one."
+        )
