@@ -68,8 +68,8 @@ def test_that_another_programs_database_is_told_from_a_session(tmp_path: Path) -
 
 
 def test_that_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    for place in (tmp_path / "nowhere.specee", tmp_path):
-        refused(place, "There is no file")
+    refused(tmp_path / "nowhere.specee", "There is no file")
+    refused(tmp_path, "is a folder; choose a .specee file in it")
 
 
 def test_that_a_newer_form_is_named_with_both_numbers(path: Path) -> None:
