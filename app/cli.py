@@ -120,18 +120,27 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _with_file_named(argv: Sequence[str]) -> list[str]:
-    """The arguments with `--open` in front of a lone file, which argparse would take for a command."""
+    """The arguments with `--open` in front of a lone file, which argparse would take for a command.
+
+    Raises:
+        UserError: a folder stands there.
+    """
     words, at = list(argv), 0
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] in ("--model", "--theme", "--open") else 1
-    if at < len(words) and _is_file(words[at]):
-        words.insert(at, "--open")
+    if at < len(words) and not _names_command(words[at]):
+        if Path(words[at]).is_dir():
+            raise UserError(
+                f"{options.shown(words[at])} is a folder; name a .specee file in it, or write --model in front of a "
+                "model's folder."
+            )
+        if Path(words[at]).suffix == ".specee" or Path(words[at]).is_file():
+            words.insert(at, "--open")
     return words
 
 
-def _is_file(word: str) -> bool:
-    names_command = word in {command.__name__.rpartition(".")[2].rstrip("_") for command in _COMMANDS}
-    return not names_command and (Path(word).suffix == ".specee" or Path(word).is_file())
+def _names_command(word: str) -> bool:
+    return word in {command.__name__.rpartition(".")[2].rstrip("_") for command in _COMMANDS}
 
 
 def _check_window_flags(arguments: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from app import cli, loader
 from app.commands import console
+from app.commands.options import shown
 from core.errors import UserError
 from core.version import version
 from resources.paths import SAMPLE
@@ -132,6 +133,11 @@ def test_that_bad_input_gets_exit_code_2_and_one_sentence(
             f"{SAMPLE} is a session already; open it with `specee-viewer {SAMPLE}`.",
         ),
         (["diff"], "A and B are missing; `specee-viewer diff --help` lists what it takes."),
+        (
+            [str(ROOT)],
+            f"{shown(str(ROOT))} is a folder; name a .specee file in it, or write --model in front of a model's "
+            "folder.",
+        ),
         (["dance"], "There is no command 'dance'; `specee-viewer --help` lists what it takes."),
         (
             ["run", "--prompt", "x", "-q"],
