@@ -28,11 +28,13 @@ RADIUS = 6
 SMALL = 0.88
 """Size of subtitles, legends and notes, as a share of the application's font."""
 
-SEPARATORS = """
+EVERYWHERE = """
 QMainWindow::separator { background: transparent; width: 8px; height: 8px; }
 QMainWindow::separator:hover { background: rgba(110, 190, 255, 30%); }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 """
-"""Worn by the application. It must never change, or every widget is styled anew: its colour suits every theme."""
+"""Worn by the application. It must never change, or every widget is styled anew: its colour suits every theme. Desktops
+would put icons of their own on the buttons of dialogs, black ones in a dark window."""
 
 _USUAL_SIZE = "usualPointSize"
 """Under what the application keeps the size of type that the desktop asks for."""
@@ -43,7 +45,7 @@ def apply(app: QApplication, theme: Theme) -> None:
     if not app.styleSheet():
         # Once is enough. The platform styles draw parts of spin and combo boxes themselves and would mix two looks.
         app.setStyle("Fusion")
-        app.setStyleSheet(SEPARATORS)
+        app.setStyleSheet(EVERYWHERE)
     app.setPalette(palette(theme))
 
 

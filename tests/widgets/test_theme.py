@@ -6,7 +6,19 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QColor, QFont, QIcon, QPalette
-from PySide6.QtWidgets import QApplication, QComboBox, QDoubleSpinBox, QLineEdit, QSpinBox, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QDialogButtonBox,
+    QDoubleSpinBox,
+    QLineEdit,
+    QProxyStyle,
+    QSpinBox,
+    QStyle,
+    QStyleHintReturn,
+    QStyleOption,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from widgets import theme as themes
@@ -85,7 +97,31 @@ def test_that_the_application_takes_over_the_colours_and_styles_no_widget_anew(
 ) -> None:
     themes.apply(styled, theme)
     assert styled.palette().color(QPalette.ColorRole.Window).name() == theme.window
-    assert styled.styleSheet() == themes.SEPARATORS, "every widget would be styled once for each that it lies in"
+    assert styled.styleSheet() == themes.EVERYWHERE, "every widget would be styled once for each that it lies in"
+
+
+class DesktopStyle(QProxyStyle):
+    """Wants icons on the buttons of dialogs, as desktops under X11 do."""
+
+    def styleHint(
+        self,
+        hint: QStyle.StyleHint,
+        option: QStyleOption | None = None,
+        widget: QWidget | None = None,
+        returned: QStyleHintReturn | None = None,
+    ) -> int:
+        if hint is QStyle.StyleHint.SH_DialogButtonBox_ButtonsHaveIcons:
+            return 1
+        return super().styleHint(hint, option, widget, returned)
+
+
+def test_that_no_icon_of_the_desktop_s_is_on_a_dialog_s_buttons(styled: QApplication, qtbot: QtBot) -> None:
+    themes.apply(styled, DARK)
+    box, style = QDialogButtonBox(), DesktopStyle("Fusion")
+    qtbot.addWidget(box)
+    box.setStyle(style)
+    box.setStandardButtons(QDialogButtonBox.StandardButton.Close)
+    assert box.button(QDialogButtonBox.StandardButton.Close).icon().isNull()
 
 
 def test_that_mixing_starts_at_the_first_colour_and_ends_at_the_second() -> None:
