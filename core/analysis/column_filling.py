@@ -73,8 +73,9 @@ def _softmax(logits: FloatArray) -> FloatArray:
 def fill_swept(columns: AuditColumns, swept: Swept) -> BoolArray:
     """Fill the rows of tokens that were read together; which of them these are, shape [n]."""
     k, drafts, audits = columns.logits.shape[2], swept.rows[DraftProposed], swept.rows[Audited]
-    same = drafts["candidate_ids"].shape[1:] == (k,) and audits["candidate_logits"].shape[2:] == (k,)
-    if not same and len(drafts.tokens):
+    if not len(drafts.tokens):  # as of those that a branch was given: their rows stay empty
+        return swept.whole
+    if drafts["candidate_ids"].shape[1:] != (k,) or audits["candidate_logits"].shape[2:] != (k,):
         return np.zeros(len(swept.whole), np.bool_)
     drafted = np.isin(audits.tokens, drafts.tokens)
     _fill_audits(columns, audits.kept(drafted))

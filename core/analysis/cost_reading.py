@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import UserError
-from core.trace.events import BoolArray, IntArray, KVUpdated, StageTimes, TokenEmitted, TreeVerified, Verified
+from core.trace.events import (
+    BoolArray,
+    IntArray,
+    KVUpdated,
+    StageTimes,
+    TokenEmitted,
+    TreeDrafted,
+    TreeVerified,
+    Verified,
+)
 from core.trace.overview import emitted_of
 from core.trace.reading import ReadableTrace
 from core.trace.records import TokenRecord
@@ -79,7 +88,7 @@ def _wanted(trace: ReadableTrace) -> Wanted:
         TokenEmitted: dict.fromkeys(f"times.{name}" for name in _TIMES),
         KVUpdated: {"recomputed": (ANY, 3)},
         Verified: {"layer": None},
-        **({TreeVerified: {"layer": None}} if trees else {}),
+        **({TreeDrafted: {}, TreeVerified: {"layer": None}} if trees else {}),
     }
 
 

@@ -61,8 +61,9 @@ def _nodes_of(swept: Swept, overview: Overview) -> _Nodes:
     later = np.flatnonzero((rows >= 0) & (ways >= 0) & (steps > 0))
     later = later[steps[later] <= lengths[ways[later]]]
     nodes[later] = ends["accepted"][(np.cumsum(lengths) - lengths)[ways[later]] + steps[later] - 1]
-    sizes, widths = (trees.fields["candidate_ids"].lengths(axis)[rows] for axis in (0, 1))
-    nodes[rows >= 0] = np.where((nodes < sizes) & (widths <= WIDEST), nodes, -1)[rows >= 0]
+    treed = np.flatnonzero(rows >= 0)
+    sizes, widths = (trees.fields["candidate_ids"].lengths(axis)[rows[treed]] for axis in (0, 1))
+    nodes[treed[(nodes[treed] >= sizes) | (widths > WIDEST)]] = -1
     return _Nodes(passes, rows, nodes)
 
 

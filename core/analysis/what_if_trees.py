@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +96,7 @@ class PassReader:
         self.passes: list[RecordedPass] = []
         firsts = np.flatnonzero(trace.overview.passes == np.arange(trace.emitted_count))[1:].tolist()
         self._sweep = trace.sweep(wanted(trace.depth))
-        self._left = deque(zip(firsts, [*firsts[1:], trace.emitted_count], strict=True))
+        self._left = deque(pairwise([*firsts, trace.emitted_count]))
         """First token and last token + 1 of each pass after prefill that is not gathered."""
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.trace.codec import BadColumn, Kind, Reader
 from core.trace.events import IntArray
-from core.trace.stacking import KINDS_OF, MOST_VALUES, Likeness, Taken, Values, decoded, flags_of, taken
+from core.trace.stacking import KINDS_OF, MOST_VALUES, Likeness, Taken, Values, decoded, flags_of, present_in, taken
 
 
 class Ragged:
@@ -74,15 +74,11 @@ class Ragged:
         return Taken(like, b"", column[reader.place :], np.array(sizes, np.int64)[:, None])
 
     def _arrays(self, count: int, column: bytes) -> Taken:
-        end = 1 + (count + 7) // 8
-        flags = column[1:end]
-        present = int.from_bytes(flags, "big").bit_count()
-        if len(column) <= end or column[0] != Kind.ARRAYS or not (present == count or self._optional):
-            raise BadColumn("it holds other arrays")
+        flags, present = present_in(count, column, optional=self._optional)
         if not present:
             return Taken(Likeness(count, 0, Kind.SERIES, 0, 0), flags, (0, 0))
         reader = Reader(column)
-        reader.skip(end)
+        reader.skip(1 + len(flags))
         if reader.sizes(present) != [self._axes] * present:
             raise BadColumn("its arrays have other axes")
         sizes = np.array(reader.sizes(self._axes * present), np.int64).reshape(present, self._axes)

@@ -127,15 +127,12 @@ class Stack:
         """
         if self._wanted is None:
             return taken(self._kinds, column, 0, (count, count, count), b"")
-        end = 1 + (count + 7) // 8
-        flags = column[1:end]
-        present = int.from_bytes(flags, "big").bit_count()
-        if len(column) <= end or column[0] != Kind.ARRAYS or not (present == count or self._optional):
-            raise BadColumn("it holds other arrays")
+        flags, present = present_in(count, column, optional=self._optional)
         if not present:
             return Taken(Likeness(count, 0, Kind.SERIES, 0, 0), flags, (0, 0))
-        size, shape = self._head(column, end, present)
-        return taken(self._kinds, column, end + size, (count, present, present * prod(shape)), flags)
+        begin = 1 + len(flags)
+        size, shape = self._head(column, begin, present)
+        return taken(self._kinds, column, begin + size, (count, present, present * prod(shape)), flags)
 
     def take(self, place: int, one: Taken) -> None:
         """Keep the column of the stretch that is the `place`-th here."""
@@ -182,6 +179,21 @@ class Stack:
         wanted = self._wanted or ()
         alike = all(one in (None, length) for one, length in zip(wanted, shape, strict=False))
         return alike and len(shape) == len(wanted) and self._shape in (None, shape)
+
+
+def present_in(count: int, column: bytes, *, optional: bool) -> tuple[bytes, int]:
+    """Which of a column's `count` arrays are there, as bits, and how many that are.
+
+    Raises:
+        BadColumn: it holds no arrays, or some are missing that are not `optional`.
+    """
+    flags = column[1 : 1 + (count + 7) // 8]
+    bits = int.from_bytes(flags, "big")
+    beyond = bits & ((1 << -count % 8) - 1)
+    present = bits.bit_count()
+    if len(column) <= 1 + len(flags) or column[0] != Kind.ARRAYS or beyond or not (present == count or optional):
+        raise BadColumn("it holds other arrays")
+    return flags, present
 
 
 def taken(kinds: frozenset[int], column: bytes, at: int, counts: tuple[int, int, int], flags: bytes) -> Taken:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.trace.codec import BadColumn, Reader
-from core.trace.events import BoolArray, IntArray, ModelInfo, TokenEmitted
+from core.trace.events import BoolArray, IntArray, ModelInfo, TokenEmitted, TreeDrafted
 from core.trace.fields import DTYPES, KINDS, NUMBERS, fields_of
 from core.trace.packing import Layout, inflated
 from core.trace.ragged import Ragged
@@ -180,6 +180,9 @@ class _Stacks:
         """By number, the class of events and how its columns are gone through."""
         self._last = max(number for number, (kind, _) in enumerate(kinds) if kind in wanted)
         """Nothing beyond is wanted."""
+        unasked = [number for number, (kind, _) in enumerate(kinds) if kind is TreeDrafted and kind not in wanted]
+        self._trees = bytes(unasked)
+        """The numbers of trees where nobody asks for them: another engine's run may have some that no setting tells."""
 
     def take(self, place: int, packed: bytes) -> None:
         """Add a stretch."""
@@ -207,6 +210,8 @@ class _Stacks:
         """A stretch's events by class, and what is wanted of them."""
         reader, left = Reader(self._inflated(packed)), self._left
         order = reader.take(reader.number())
+        if any(number in order for number in self._trees):
+            raise BadColumn("it tells of a tree")
         counts, found = [], []
         for number in sorted(set(order)):
             if number > self._last:

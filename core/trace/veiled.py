@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from core.trace.events import IntArray, PrefillAdvanced, RunStarted
 from core.trace.lazy import Lazy
 from core.trace.overview import NUMBERS, Overview
@@ -61,8 +63,8 @@ class VeiledTrace:
 
     def sweep(self, wanted: Wanted) -> Sweep | None:
         """As `core.trace.reading.ReadableTrace` says; None for trees, as a pass may be told in part."""
-        treed = self.started is not None and self.started.settings.tree.on
-        return None if treed else self.of.sweep(wanted)
+        alone = np.array_equal(self.of.overview.passes, np.arange(self.of.emitted_count))
+        return self.of.sweep(wanted) if alone else None
 
 
 class _First(Lazy[TokenRecord]):

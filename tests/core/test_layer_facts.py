@@ -19,12 +19,15 @@ from core.analysis.costs import costs
 from core.analysis.layer_facts import facts_of
 from core.analysis.ledger import ledger
 from core.choices import Mapping, Policy
+from core.config import TreeSettings
 from core.errors import UserError
 from core.trace import packing
 from core.trace.events import (
     Audited,
     Event,
+    ExitReason,
     KVUpdated,
+    RunStarted,
     ScheduleChosen,
     TokenEmitted,
     TreeAccepted,
@@ -37,7 +40,7 @@ from core.trace.reading import ReadableTrace
 from core.trace.session_file import SessionFile
 from core.trace.stored_trace import StoredTrace
 from core.trace.veiled import VeiledTrace
-from tests.core.handmade import DEPTH, ended
+from tests.core.handmade import DEPTH, emitted, ended
 from tests.core.handmade import audited as said
 from tests.core.sessions import written
 from tests.core.test_sweep import TOKENS, UNUSUAL, audited, change, replace_stretch
@@ -211,6 +214,30 @@ def test_that_what_is_unusual_about_a_tree_is_what_its_records_say(tmp_path: Pat
     with both(path) as (trace, slow, _):
         for analysis in OF_LAYERS:
             assert_same(analysis(trace), analysis(slow))
+
+
+def assert_all_same(path: Path) -> None:
+    with both(path) as (trace, slow, told):
+        for analysis in ANALYSES:
+            assert_same(analysis(trace), analysis(slow))
+        assert near(trace) == near(slow)
+        assert not told
+
+
+def test_that_trees_of_which_no_setting_tells_are_read_as_their_records_are(tmp_path: Path) -> None:
+    """As another engine may write them."""
+    opening, *others = trees()
+    assert isinstance(opening, RunStarted)
+    silent = change(opening, settings=change(opening.settings, tree=TreeSettings()))
+    path = written(tmp_path / "s.specee", [silent, *others])
+    assert_all_same(path)
+    with both(path) as (trace, *_):
+        assert VeiledTrace(trace, 3).sweep({}) is None, "it would tell of a whole pass"
+
+
+def test_that_a_run_of_trees_that_ended_before_its_first_tree_has_facts(tmp_path: Path) -> None:
+    given = [emitted(token, "x", reason=ExitReason.GIVEN) for token in range(1, 4)]
+    assert_all_same(written(tmp_path / "s.specee", [*trees()[:3], *given, ended()]))
 
 
 def test_that_a_run_of_which_a_part_of_a_pass_is_told_has_that_parts_facts(tmp_path: Path) -> None:

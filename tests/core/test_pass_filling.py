@@ -17,6 +17,7 @@ from core.errors import UserError
 from core.trace import packing
 from core.trace.events import Event, TreeLayerRun, TreeVerified
 from core.trace.reading import ReadableTrace
+from tests.core.handmade import ended
 from tests.core.sessions import written
 from tests.core.test_layer_facts import ODD, PLANS, both, trees
 from tests.core.test_sweep import change, replace_stretch
@@ -59,6 +60,12 @@ def test_that_passes_that_are_read_together_are_those_of_their_records(
         assert len(found) == len(PLANS) + 1
         assert all(len(one.layers) > 5 for one in found)
         assert bool(found[1].walks) == (merging is not Merging.INDEPENDENT)
+
+
+def test_that_a_run_of_trees_without_a_pass_has_none(tmp_path: Path) -> None:
+    with both(written(tmp_path / "s.specee", [*trees()[:3], ended()])) as (trace, *_):
+        assert trace.emitted_count == 1
+        assert passes_of(trace) == []
 
 
 UNUSUAL: dict[str, Callable[[Event], list[Event]]] = {

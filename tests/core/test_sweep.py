@@ -20,7 +20,8 @@ from core.config import RunSettings
 from core.errors import UserError
 from core.trace import codec, packing
 from core.trace.codec import BadColumn, Reader
-from core.trace.events import Audited, DraftProposed, Event, LayerRun, ScheduleChosen, TokenEmitted, Verified
+from core.trace.events import Audited, Branch, DraftProposed, Event, LayerRun, ScheduleChosen, TokenEmitted, Verified
+from core.trace.ragged import Ragged
 from core.trace.session_file import SessionFile
 from core.trace.stacking import Stack
 from core.trace.stored_trace import StoredTrace
@@ -132,6 +133,20 @@ def test_that_what_is_unusual_about_a_token_is_what_its_record_says(tmp_path: Pa
     assert list(map(str, told[0])) == list(map(str, told[1]))
 
 
+def test_that_a_branch_that_was_given_more_tokens_than_are_read_at_once_has_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.analysis.columns.PORTION", 3)
+    opening, *others = audited()
+    given = change(opening, branch=Branch(0, 3, 6))
+    own = [one for one in others if isinstance(one, TokenEmitted) or getattr(one, "token", 9) not in range(1, 6)]
+    with stored(tmp_path / "s.specee", [given, *own]) as (trace, told):
+        found = columns_of(trace)
+        assert_same(found, by_records(trace))
+        assert np.flatnonzero(~found.audited).tolist() == list(range(6))
+        assert not told
+
+
 def test_that_a_stretch_that_cannot_be_unpacked_costs_its_tokens_alone(tmp_path: Path) -> None:
     path, told = written(tmp_path / "s.specee", audited()), list[UserError]()
     replace_stretch(path, 6, bytes(40))
@@ -223,6 +238,16 @@ def test_that_arrays_of_many_columns_are_those_of_each(
     assert len(found.values) == len(kept)
     assert all(np.array_equal(one, array) for one, array in zip(found.values, kept, strict=True))
     assert found.values.dtype == dtype
+
+
+@pytest.mark.parametrize("stack", [Stack(np.float32, (2,), optional=True), Ragged(np.float32, 1, optional=True)])
+def test_that_arrays_beyond_the_last_are_none(stack: Stack | Ragged) -> None:
+    """Three arrays, of which the bits say that the first and a fourth are there."""
+    made = bytearray(codec.arrays([np.zeros(2, np.float32), None, np.ones(2, np.float32)]))
+    assert stack.look(3, bytes(made)).like.present == 2
+    made[1] = 0b10010000
+    with pytest.raises(BadColumn):
+        stack.look(3, bytes(made))
 
 
 @settings(max_examples=60)
