@@ -119,8 +119,9 @@ class Controls(QObject):
         explain(self._actions["next_token"], count > 0 and token != count - 1, none or "the last token is selected")
         explain(self._actions["newest_token"], count > 0, none)
         ready = self._session.can_run or self._session.state is RunState.PAUSED
+        may_step = self._travel.may_step()
         for name, stride in STEPS.items():
-            explain(self._actions[name], ready or self._travel.may_step(stride), _why_not_ready(self._session))
+            explain(self._actions[name], ready or stride in may_step, _why_not_ready(self._session))
         self._travel.show_state()
 
     def _step(self, stride: Stride) -> None:

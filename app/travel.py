@@ -55,10 +55,10 @@ class Travel(QObject):
         """Tokens a second."""
         return self._speed
 
-    def may_step(self, stride: Stride) -> bool:
-        """Whether the recording goes on after the selection; if not, only the engine can."""
-        journey = self.journey
-        return journey is not None and not journey.is_at_end(self.place, stride)
+    def may_step(self) -> set[Stride]:
+        """The strides by which the recording goes on after the selection; by others only the engine can."""
+        journey, place = self.journey, self.place
+        return set() if journey is None else {stride for stride in Stride if not journey.is_at_end(place, stride)}
 
     def step(self, stride: Stride) -> bool:
         """Go a stride on in the recording; False, and all stays, at its end."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from widgets.painting import painting
@@ -52,6 +52,8 @@ class CandidateLegend(QWidget):
         """By boldness: the font and its measures, kept because every new token asks for them a dozen times."""
         self._widths: dict[tuple[str, bool], float] = {}
         """By text and boldness: pixels, because each is asked for several times, and shares come again and again."""
+        self._next: tuple[tuple[Entry, ...], QPixmap] | None = None
+        """What is expected, and a picture of it."""
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Candidates")
 
@@ -59,15 +61,29 @@ class CandidateLegend(QWidget):
         """Show these, the drafter's best guess first."""
         if entries == self._entries:
             return
-        rows, self._entries = self._rows(self.width()), entries
+        rows, self._entries = self._rows(self.width(), len(self._entries)), entries
         self.setToolTip("\n".join(f"{e.text}  {e.probability:.1%}{'  emitted' * e.emitted}" for e in entries))
         self.setAccessibleDescription("; ".join(f"{e.text} {e.probability:.0%}" for e in entries))
-        if self._rows(self.width()) != rows:
+        if self._rows(self.width(), len(entries)) != rows:
             self.updateGeometry()  # only then: it makes the main window lay out all its docks anew
         self.update()
 
+    def expect(self, entries: tuple[Entry, ...]) -> None:
+        """Paint these, which will probably come next, into a picture; nothing that is seen changes."""
+        ratio = self.devicePixelRatioF()
+        picture = QPixmap(self.size() * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(QColor(self._theme.surface))
+        if not picture.isNull() and entries:
+            painter = QPainter(picture)
+            try:
+                self._paint_entries(painter, entries)
+            finally:
+                painter.end()
+            self._next = entries, picture
+
     def apply_theme(self, theme: Theme) -> None:
-        self._theme = theme
+        self._theme, self._next = theme, None
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -80,11 +96,11 @@ class CandidateLegend(QWidget):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        return self._row_height() * self._rows(width)
+        return self._row_height() * self._rows(width, len(self._entries))
 
-    def _rows(self, width: int) -> int:
+    def _rows(self, width: int, count: int) -> int:
         least = _LEAST * self._type(False)[1].averageCharWidth()
-        return 1 if len(self._entries) * least <= width or len(self._entries) < 3 else 2
+        return 1 if count * least <= width or count < 3 else 2
 
     def _row_height(self) -> int:
         return round(self._type(True)[1].height()) + 4
@@ -110,30 +126,35 @@ class CandidateLegend(QWidget):
         if event.type() is QEvent.Type.FontChange:
             self._types.clear()
             self._widths.clear()
+            self._next = None
         super().changeEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if not self._entries:
             return
         with painting(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            self._paint_entries(painter)
+            made = self._next[1] if self._next is not None and self._next[0] == self._entries else None
+            if made is not None and made.deviceIndependentSize() == self.size().toSizeF():
+                painter.drawPixmap(0, 0, made)
+            else:
+                self._paint_entries(painter, self._entries)
 
-    def _paint_entries(self, painter: QPainter) -> None:
-        rows = self._rows(self.width())
-        columns = -(-len(self._entries) // rows)
-        widths = self._column_widths(rows, columns)
+    def _paint_entries(self, painter: QPainter, entries: tuple[Entry, ...]) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        rows = self._rows(self.width(), len(entries))
+        columns = -(-len(entries) // rows)
+        widths = self._column_widths(entries, columns)
         sample = _SAMPLE if self.width() >= columns * _LITTLE else _SHORT
-        for i, entry in enumerate(self._entries):
+        for i, entry in enumerate(entries):
             row, column = divmod(i, columns)
             left = sum(widths[:column])
             height = self._row_height()
             self._paint_entry(painter, i, entry, QRectF(left, row * height, widths[column], height), sample)
 
-    def _column_widths(self, rows: int, columns: int) -> list[float]:
+    def _column_widths(self, entries: tuple[Entry, ...], columns: int) -> list[float]:
         """As wide as the entries ask, and where that is too much, the widest give way first."""
         wanted = [0.0] * columns
-        for i, entry in enumerate(self._entries):
+        for i, entry in enumerate(entries):
             column = i % columns
             wanted[column] = max(wanted[column], self._wanted(entry))
         most = max(wanted)

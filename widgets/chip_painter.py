@@ -96,7 +96,7 @@ class ChipPainter:
         """Paint a chip on the theme's surface. All but the text of a plain one is painted once and copied from then on:
         of these there are few, while a page has a hundred chips."""
         ratio = painter.device().devicePixelRatioF()
-        plain = not (chip.selected or chip.hovered or chip.in_flight)
+        plain = not (chip.hovered or chip.in_flight)
         # A copy that began within a screen's pixel would be blurred, and an SVG has no pixels.
         if plain and ratio == int(ratio) and painter.paintEngine().type() is QPaintEngine.Type.Raster:
             painter.drawPixmap(rect.topLeft(), self._body(rect.size(), chip, ratio))
@@ -105,7 +105,8 @@ class ChipPainter:
         self._paint_text(painter, rect, chip)
 
     def _body(self, size: QSize, chip: ChipState, ratio: float) -> QPixmap:
-        looks = chip.number, chip.share, chip.colour.rgba(), chip.mark, chip.highlighted, chip.bookmarked
+        flags = chip.selected, chip.highlighted, chip.bookmarked
+        looks = chip.number, chip.share, chip.colour.rgba(), chip.mark, *flags
         key = (size.width(), ratio, *looks)
         if key not in self._bodies:
             if len(self._bodies) >= BODIES:
@@ -120,8 +121,8 @@ class ChipPainter:
         return self._bodies[key]
 
     def _paint_body(self, painter: QPainter, rect: QRect, chip: ChipState) -> None:
-        shape = QPainterPath()
-        shape.addRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+        shape, half = QPainterPath(), self._outline(chip).widthF() / 2  # all of the outline lies within
+        shape.addRoundedRect(QRectF(rect).adjusted(half, half, -half, -half), RADIUS, RADIUS)
         painter.fillPath(shape, QColor(self.theme.selection if chip.selected else self.fill))
         painter.save()
         painter.setClipPath(shape, Qt.ClipOperation.IntersectClip)

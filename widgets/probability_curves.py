@@ -157,6 +157,7 @@ class ProbabilityCurvesView(PlotView):
     def expect(self, curves: CandidateCurves) -> None:
         """Get ready for these, which will probably come next."""
         self.picture.expect(curves, self.show_score, self._is_full(curves))
+        self.legend.expect(_entries(curves))
 
     def clear(self) -> None:
         """Show no token."""

@@ -34,7 +34,7 @@ class ShortLine(QuietLabel):
         """The type that the widths are of."""
         self._widths: dict[str, float] = {}
         """Of each part with markup, in pixels; legends say the same for long."""
-        self._shown = ""
+        self._shown = self._tip = ""
         self.lead = QLabel(self)
         """The first parts, as far as they are mere words: these change with every token, a legend after them does not,
         and rich text is laid out at some cost."""
@@ -85,7 +85,10 @@ class ShortLine(QuietLabel):
             shown = html.escape(words)
         self._shown = shown
         self._place(*_split(shown))
-        self.setToolTip("" if shown == self._text else self._text)
+        tip = "" if shown == self._text else self._text
+        if tip != self._tip:
+            self._tip = tip
+            self.setToolTip(tip)
 
     def _place(self, words: str, rest: str) -> None:
         """Show mere words, and after them what is more."""
@@ -101,9 +104,9 @@ class ShortLine(QuietLabel):
         return sum(self._width_of(part) for part in parts)
 
     def _width_of(self, part: str) -> float:
-        if not _MARKUP.search(part) and not _BETWEEN.fullmatch(part) and part != _REST:
-            return QFontMetricsF(self.label.font()).horizontalAdvance(part)  # words change with every token
         if part not in self._widths:
+            if not _MARKUP.search(part) and not _BETWEEN.fullmatch(part) and part != _REST:
+                return QFontMetricsF(self.label.font()).horizontalAdvance(part)  # words change with every token
             document = QTextDocument()
             document.setDocumentMargin(0)
             document.setDefaultFont(self.label.font())

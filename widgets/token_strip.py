@@ -109,7 +109,8 @@ class TokenStrip(QAbstractScrollArea):
         if selection.token is not None and selection.token < len(self._flow):
             self._bring_into_sight(selection.token)
         self._repaint(before, selection.token)
-        self.viewport().update()  # the focus ring may lie around everything
+        if self.hasFocus():
+            self.viewport().update()  # the focus ring may lie around everything
 
     def set_highlight(self, tokens: IntArray) -> None:
         """Mark the chips of these 0-based tokens, and no others."""

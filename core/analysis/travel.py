@@ -9,6 +9,7 @@ prompt's own and those given to a branch, have no layers to stand at. Nothing is
 from __future__ import annotations
 
 from enum import Enum, auto
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ class Journey:
         """The first token; None where there is nothing yet."""
         return self._at(0, self._last_stop(0)) if self._emitted or self._in_flight else None
 
-    @property
+    @cached_property
     def last(self) -> Place | None:
         """The newest place, which is amid a token where one is in flight."""
         token = self._emitted - (not self._in_flight)

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QColor, QPalette, QResizeEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from tests.widgets.plots import DEPTH, audited, candidates, click, painted, pixel, shown
+from tests.widgets.plots import DEPTH, alike, audited, candidates, click, painted, pixel, shown
 from widgets.candidate_legend import STYLES, CandidateLegend, Entry
 from widgets.curve_items import DOTTED, SOLID, STRIP, THIN, exit_label, runs, strip_y
 from widgets.palette import DARK, LIGHT
@@ -202,14 +202,32 @@ def test_that_a_screen_reader_hears_the_candidates_at_the_last_layer(view: Proba
     )
 
 
+@pytest.mark.parametrize("width", [120, 700])
+def test_that_an_expected_legend_looks_as_one_that_was_not(qtbot: QtBot, width: int) -> None:
+    pictures = []
+    for expected in (False, True):
+        legend = CandidateLegend()
+        qtbot.addWidget(legend)
+        legend.set_entries(tuple(Entry(text, 0.3, False) for text in ("a", "b")))
+        legend.resize(width, 40)
+        coming = tuple(Entry(f"·text {i}", 0.1 * i, i == 1) for i in range(4))
+        if expected:
+            legend.expect(coming)
+        legend.set_entries(coming)
+        legend.setAutoFillBackground(True)
+        legend.setPalette(QPalette(QColor(DARK.surface)))
+        pictures.append(legend.grab().toImage())
+    assert alike(*pictures)
+
+
 @pytest.mark.parametrize("width", [120, 300, 700])
 def test_that_the_legend_fits_whatever_the_texts(qtbot: QtBot, width: int) -> None:
     legend = CandidateLegend()
     qtbot.addWidget(legend)
     legend.set_entries(tuple(Entry("·incomprehensibilities" * 3, 0.4, i == 1) for i in range(4)))
     legend.resize(width, legend.heightForWidth(width))
-    rows = legend._rows(width)
-    assert sum(legend._column_widths(rows, -(-4 // rows))) <= max(width, 2 * 40)
+    rows = legend._rows(width, 4)
+    assert sum(legend._column_widths(legend._entries, -(-4 // rows))) <= max(width, 2 * 40)
     assert not legend.grab().isNull()
     assert legend.toolTip().count("·incomprehensibilities") == 12
 
