@@ -48,6 +48,8 @@ class DockHost(QMainWindow):
         """The panel that was maximised last."""
         self._put_away: list[QDockWidget] = []
         """Those that were hidden for it."""
+        self._beside: list[QDockWidget] = []
+        """Those that floated meanwhile."""
         self._tidy = QTimer(self, singleShot=True, interval=0)
         self._tidy.timeout.connect(self._settled)
         self.arrange()
@@ -128,6 +130,7 @@ class DockHost(QMainWindow):
         self._before, self._alone = self.saveState(LAYOUT_VERSION), self._docks[key]
         others = [dock for other, dock in self._docks.items() if other != key and not dock.isFloating()]
         self._put_away = [dock for dock in others if not dock.isHidden()]
+        self._beside = [dock for other, dock in self._docks.items() if other != key and dock.isFloating()]
         for dock in others:
             dock.hide()
         self._alone.setFloating(False)  # in a window of its own it would leave this one empty
@@ -135,7 +138,7 @@ class DockHost(QMainWindow):
         self.maximised_changed.emit(True)
 
     def _give_back(self) -> None:
-        """Who closes the panel that has all the room, or takes it out, wants the others back.
+        """Who closes the panel that has all the room, takes it out, or puts one back beside it, wants the others back.
 
         Called between two events only: as Qt takes a panel out it hides it for a moment, and would crash if all were
         laid out anew meanwhile; nor may anything change while it is still dragged.
@@ -144,11 +147,13 @@ class DockHost(QMainWindow):
             return
         if self._alone.isHidden():
             self.maximise(self._alone.objectName())
-        elif self._alone.isFloating() and QGuiApplication.mouseButtons() == Qt.MouseButton.NoButton:
+        elif not (self._alone.isFloating() or any(not dock.isFloating() for dock in self._beside)):
+            return
+        elif QGuiApplication.mouseButtons() == Qt.MouseButton.NoButton:
             self._forget_maximised()
             for dock in self._put_away:
                 dock.show()
-        elif self._alone.isFloating():
+        else:
             QTimer.singleShot(DRAGGED_MS, self._tidy, self._tidy.start)
 
     def _forget_maximised(self) -> None:

@@ -224,6 +224,8 @@ class Panel(QDockWidget):
         if self.isFloating():
             self.resize(size.expandedTo(QSize(360, 240)))
             self.move(place)
+        else:
+            self.raise_()  # whoever puts it back among others is reading it
 
 
 def _small_button(name: str, tip: str) -> QToolButton:

@@ -111,6 +111,25 @@ def test_that_a_floating_panel_comes_back_to_be_maximised_and_floats_again(windo
     assert panel.isFloating()
 
 
+def test_that_a_floating_panel_that_is_put_back_is_in_front_and_ends_that_another_has_all_the_room(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    before, why = shown(window), window.panels[WHY.key]
+    why.header.float_button.click()
+    qtbot.waitUntil(lambda: {WHY.key, LEDGER.key} & in_front(window) != set())
+    why.header.float_button.click()
+    qtbot.waitUntil(lambda: WHY.key in in_front(window) and not why.isFloating())
+    why.header.float_button.click()
+    window.host.maximise("exits")
+    QApplication.processEvents()
+    assert window.host.is_maximised, "a panel that floats is in nobody's way"
+    why.header.float_button.click()
+    qtbot.waitUntil(lambda: not window.host.is_maximised)
+    assert shown(window) == before
+    assert not why.isFloating()
+    qtbot.waitUntil(lambda: WHY.key in in_front(window))
+
+
 def double_click(window: MainWindow, key: str) -> None:
     header, at = window.panels[key].header, QPointF(60, 12)
     button, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
