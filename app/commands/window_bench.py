@@ -20,6 +20,7 @@ from core.errors import UserError
 BUDGETS = {
     "first_paint_s": ("First paint after the process's start", "s", "at most 1"),
     "idle_gap_p99_ms": ("16 ms timer at rest, p99", "ms", ""),
+    "idle_gap_max_ms": ("16 ms timer at rest, longest", "ms", ""),
     "gap_p99_ms": ("16 ms timer while generating, p99", "ms", "at most 4 above rest"),
     "gap_max_ms": ("16 ms timer while generating, longest", "ms", "at most 33"),
     "load_stall_ms": ("16 ms timer while torch and the model load, longest", "ms", "at most 200"),

@@ -116,7 +116,8 @@ class Probe(QObject):
     def _rested(self) -> None:
         from app.commands.window_scrub import idle_cpu
 
-        self.figures["idle_gap_p99_ms"] = p99(self._meter.take())
+        gaps = self._meter.take()
+        self.figures |= {"idle_gap_p99_ms": p99(gaps), "idle_gap_max_ms": max(gaps)}
         self.figures["idle_cpu"] = idle_cpu(self._wanted["rest_ms"])
         self._meter.start()
         self._run_next()
