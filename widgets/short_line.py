@@ -22,7 +22,7 @@ _SPARE = 1
 
 class ShortLine(QuietLabel):
     """Rich text in parts: the last ones that find no room are left out, and the tooltip tells them all. A first
-    part of mere words is cut where even that is too long.
+    part of mere words stands without dots where only they find no room, and is cut where even that is too long.
 
     It asks for no room, so it neither keeps a panel from becoming narrow nor moves what is below it by wrapping.
     """
@@ -81,6 +81,8 @@ class ShortLine(QuietLabel):
                 count -= 2
         shown = "".join(parts) if count == len(parts) else "".join(parts[:count]) + _REST
         if count == 1 and "<" not in shown and self._width([shown]) > room:
+            # Whole words without the dots rather than dots in place of words.
+            shown = parts[0] if self._width(parts[:1]) <= room else shown
             words = self.label.fontMetrics().elidedText(html.unescape(shown), Qt.TextElideMode.ElideRight, room)
             shown = html.escape(words)
         self._shown = shown

@@ -114,7 +114,8 @@ class Breakpoints(Tool):
         for button in (self.view.edit, self.view.remove):
             button.setVisible(bool(rows))
         enabled = len(self.list.enabled)
-        self.panel.set_subtitle(f"{enabled} of {len(rows)} on" if rows else "")
+        off = f" · {len(rows) - enabled} off" if enabled < len(rows) else ""
+        self.panel.set_subtitle(f"{enabled} on{off}" if rows else "")
 
     def _row(self, one: Breakpoint) -> BreakpointRow:
         problem = self._problems.get(one.condition, "")

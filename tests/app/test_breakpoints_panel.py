@@ -71,6 +71,7 @@ def test_that_a_live_run_stops_at_each_hit_and_replay_goes_to_the_very_same_toke
     desk.list.add(Refused())
     desk.list.add(ExitAtLeast(12))
     desk.list.enable(1, False)
+    assert stage.window.panels[BREAKPOINTS.key].header.subtitle.text() == "1 on · 1 off"
     stage.trigger("run")
     while True:
         stage.qtbot.waitUntil(lambda: stage.session.is_held or not stage.session.is_running, timeout=TIMEOUT)

@@ -56,6 +56,16 @@ def test_that_plain_words_of_one_part_are_cut_with_dots_and_whole_in_the_tooltip
     assert line.toolTip() == line.text() == "changes apply to the next run"
 
 
+def test_that_first_words_stay_whole_where_only_the_dots_find_no_room(line: ShortLine) -> None:
+    line.setText("2 on")
+    least = line.lead.width() + 2
+    line.setText("2 on · 3 off")
+    line.resize(least, 20)
+    assert (line.shown(), line.toolTip()) == ("2 on", "2 on · 3 off")
+    line.resize(least - 8, 20)
+    assert line.shown().endswith("…")
+
+
 def test_that_it_asks_for_no_room_whatever_it_says(line: ShortLine) -> None:
     assert line.sizeHint().isEmpty()
     assert line.minimumSizeHint().isEmpty()
