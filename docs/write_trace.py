@@ -22,7 +22,9 @@ lines.append({"event": "RunStarted", "run": 0, "model": MODEL, "settings": SETTI
 for token, (word, layers) in enumerate(zip(WORDS, EXITS, strict=True)):
     place = {"run": 0, "token": token}
     for layer in range(layers if token else 0):  # the first token comes from the prompt, always at full depth
-        seen = {"features": None, "score": 0.9 * (layer + 1) / layers, "proposed": layer + 1 == layers < LAYERS}
+        sure = (0.95 if layers < LAYERS else 0.8) * ((layer + 1) / layers) ** 2  # above the threshold where it leaves
+        score = sure if layer + 1 < LAYERS else None  # behind the last layer nobody is asked
+        seen = {"features": None, "score": score, "proposed": layer + 1 == layers < LAYERS}
         lines.append({"event": "LayerRun", **place, "layer": layer, **seen})
     text = {"token_id": 100 + token, "token_bytes": base64.b64encode(word.encode()).decode(), "special": False}
     reason = "prefill" if token == 0 else "rule" if layers < LAYERS else "last layer"

@@ -149,6 +149,9 @@ def test_that_the_example_of_another_engines_writer_makes_a_session(tmp_path: Pa
         assert found.text_bytes == b" The sky is blue."
         assert found.exit_layers.tolist() == [24, 17, 21, 9, 24]
         assert found.records[1].proposed.sum() == 1
+        for token, record in enumerate(found.records):
+            above = record.scores > found.started.settings.threshold
+            assert above.tolist() == record.proposed.tolist(), f"token {token + 1} left without reason"
 
 
 def test_that_the_description_of_the_events_is_that_of_their_classes() -> None:
