@@ -119,8 +119,11 @@ def _fill_swept(found: Timings, swept: Swept) -> BoolArray:
     found.times[emitted.tokens] = np.stack([emitted[f"times.{name}"] for name in _TIMES], 1)
     found.alone[updates.tokens] = updates.fields["recomputed"].counts == 0
     here = slice(swept.first, swept.first + len(swept.whole))
-    found.checks[here] = sum(_checks(swept, kind) for kind in (Verified, TreeVerified) if kind in swept.rows)
     fits: BoolArray = swept.whole & np.isfinite(found.times[here]).all(1)
+    found.checks[here] = _checks(swept, Verified)
+    if TreeVerified in swept.rows:
+        fits &= found.checks[here] == 0  # which of both kinds of checks count, only the records tell
+        found.checks[here] += _checks(swept, TreeVerified)
     return fits
 
 

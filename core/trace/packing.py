@@ -49,6 +49,9 @@ class Layout:
             layout = cls(tuple((str(name), tuple(map(str, fields))) for name, fields in json.loads(text)))
         except (ValueError, TypeError, RecursionError) as error:
             raise BadStretch("its list of events is damaged") from error
+        named = [name for name, _ in layout.kinds]
+        if any(len(set(names)) < len(names) for names in (named, *(fields for _, fields in layout.kinds))):
+            raise BadStretch("its list of events names one twice")
         known = {name: {field.path for field in fields_of(kind)} for name, kind in KINDS.items()}
         if len(layout.kinds) > 255 or not all(set(fields) <= known.get(name, set()) for name, fields in layout.kinds):
             raise BadStretch("it holds events that this specee-viewer does not know")

@@ -40,7 +40,7 @@ from core.trace.reading import ReadableTrace
 from core.trace.session_file import SessionFile
 from core.trace.stored_trace import StoredTrace
 from core.trace.veiled import VeiledTrace
-from tests.core.handmade import DEPTH, emitted, ended
+from tests.core.handmade import DEPTH, emitted, ended, verified
 from tests.core.handmade import audited as said
 from tests.core.sessions import written
 from tests.core.test_sweep import TOKENS, UNUSUAL, audited, change, replace_stretch
@@ -233,6 +233,19 @@ def test_that_trees_of_which_no_setting_tells_are_read_as_their_records_are(tmp_
     assert_all_same(path)
     with both(path) as (trace, *_):
         assert VeiledTrace(trace, 3).sweep({}) is None, "it would tell of a whole pass"
+
+
+def test_that_checks_of_one_token_amid_trees_cost_what_their_records_say(tmp_path: Path) -> None:
+    first = 1 + len(PLANS[0].accepted) + 1
+    events = [
+        one
+        for event in trees()
+        for one in ([verified(event.token, 12, "x", -1)] if isinstance(event, Audited) else []) + [event]
+    ]
+    path = written(tmp_path / "s.specee", events)
+    assert_all_same(path)
+    with both(path) as (trace, *_):
+        assert timings_of(trace).checks[first] == 2, "its tree’s walks alone"
 
 
 def test_that_a_run_of_trees_that_ended_before_its_first_tree_has_facts(tmp_path: Path) -> None:

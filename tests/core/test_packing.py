@@ -74,6 +74,8 @@ def test_that_a_field_without_a_default_may_not_be_missing() -> None:
         json.dumps([["Invented", ["token"]]]),
         json.dumps([["RunEnded", ["reason", "mood"]]]),
         json.dumps([["RunEnded", ["reason"]]] * 300),
+        json.dumps([["RunEnded", ["reason"]]] * 2),
+        json.dumps([["RunEnded", ["reason", "reason"]]]),
         "[" * 3000,
     ],
 )
