@@ -46,14 +46,11 @@ class CostsTool(Tool):
 
     def draw(self, first: int | None) -> str | None:
         trace = self.trace
-        if trace is None or not trace.emitted_count:
+        if trace is None or not trace.overview.seconds.any():
             self._newest.cancel()
             self._swept, self.found = None, None
-            self.panel.set_subtitle("")
-            return NO_RUN if trace is None else NO_TOKENS
-        if not trace.overview.seconds.any():
             self.panel.set_subtitle("")  # of the run before
-            return UNTIMED
+            return NO_RUN if trace is None else UNTIMED if trace.emitted_count else NO_TOKENS
         if first is not None or self._swept is None or self._swept[0] is not trace:
             self._sweep(trace, first or 0)
         self._show(trace)
@@ -87,7 +84,8 @@ class CostsTool(Tool):
         if trace is not self.trace:
             return
         if isinstance(outcome, Failure):
-            self.panel.set_subtitle("")
+            self._told = ""
+            self._show(trace)
             self.work.session.failed.emit(outcome)
         else:
             self.found = outcome

@@ -163,15 +163,16 @@ class InspectorTool(Tool):
         trace, last = key
         if trace is not self._of:
             return
+        self.view.quality.set_note("")
         if isinstance(outcome, Failure):
+            self._is_partial = False
             self.view.quality.show_quality(None, outcome.sentence)
             return
         self.judged, self._is_partial = outcome, last is not None
         self._sum_up()
-        self.view.quality.set_note("")
         if last is not None:
-            self._tell_progress(last - 1)
             self._gathering.ask((trace, None), partial(_judged, frozen(trace), None))
+            self._tell_progress(last - 1)
 
     @Slot()
     def _tell_of_gathering(self) -> None:
@@ -180,7 +181,7 @@ class InspectorTool(Tool):
 
     @Slot(int)
     def _tell_progress(self, token: int) -> None:
-        if self._of is None:
+        if self._of is None or not self._gathering.is_busy:  # words of what was stopped may come late
             return
         words = under_way("The audited tokens are being gathered", token + 1, self._of.emitted_count)
         if self._is_partial:

@@ -165,6 +165,33 @@ def test_that_adding_up_can_be_stopped_and_begun_again(stage: WindowStage, monke
     assert tool.view.run_words.text() == whole_run(costs(trace))
 
 
+def test_that_a_run_that_was_left_for_one_without_times_is_added_up_on_coming_back(
+    stage: WindowStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace, begun, free = Trace.of(fake_run_events(20)), threading.Event(), threading.Event()
+    untimed = [replace(e, times=StageTimes()) if isinstance(e, TokenEmitted) else e for e in fake_run_events(5)]
+
+    def slow(trace: Trace, watch: Callable[[int], object]) -> Costs:
+        begun.set()
+        assert free.wait(TIMEOUT / 1000)
+        return costs(trace, watch)
+
+    monkeypatch.setattr("app.tools.costs.costs", slow)
+    stage.session.show_trace(trace)
+    tool = stage.work.rack.tool(COSTS)
+    assert isinstance(tool, CostsTool)
+    stage.work.rack.flush()
+    assert begun.wait(TIMEOUT / 1000)
+    stage.session.show_trace(Trace.of(untimed))
+    stage.work.rack.flush()
+    assert not tool.is_reading
+    free.set()
+    stage.qtbot.waitUntil(lambda: tool._newest._chore is None, timeout=TIMEOUT)
+    stage.session.show_trace(trace)
+    stage.work.rack.flush()
+    stage.qtbot.waitUntil(lambda: tool.found is not None, timeout=TIMEOUT)
+
+
 def test_that_bars_are_high_enough_for_their_labels_in_type_of_any_size(qtbot: QtBot) -> None:
     bars = CostBars()
     qtbot.addWidget(bars)

@@ -145,6 +145,7 @@ def test_that_a_long_run_is_judged_by_its_first_tokens_until_all_are_gathered(
     quality.note.linkActivated.emit("stop")
     free.set()
     settled(stage)
+    tool._gathering.progressed.emit(20)  # as it was told just before
     assert "was stopped" in quality.note.text()
     assert "9 tokens" in quality.headline.text()
     quality.note.linkActivated.emit("again")
