@@ -48,6 +48,8 @@ class RecoveryOffer(QObject):
             self._files.ask(leftover_question(self._left[0]), LEFTOVER_ANSWERS, self._answered)
 
     def _answered(self, answer: str) -> None:
+        if not self._left:
+            return  # the window was closed over the question
         left = self._left.pop(0)
         if answer == "open":
             self._files.recover(left)

@@ -54,6 +54,19 @@ def test_that_what_a_crash_left_can_be_refused_or_put_off(qtbot: QtBot, key: str
     assert bool(recovery_files()) is stays
 
 
+def test_that_a_window_that_is_closed_over_the_question_keeps_what_it_asks_about(qtbot: QtBot) -> None:
+    recovery_folder().mkdir(parents=True)
+    left_open(recovery_folder() / "a.specee", fake_run_events(5))
+    stage = RecordingStage(qtbot)
+    stage.work.recovery.look()
+    qtbot.waitUntil(lambda: stage.files.dialog is not None, timeout=TIMEOUT)
+    question = stage.files.dialog
+    stage.close()
+    question.reject()  # as Qt does once the window below it is gone
+    (left,) = leftovers(recovery_folder())
+    left.close()
+
+
 def test_that_a_recording_beside_a_session_opens_with_it(qtbot: QtBot, tmp_path: Path) -> None:
     origin = written(tmp_path / "lesson.specee", fake_run_events(4))
     first = RecordingStage(qtbot)
