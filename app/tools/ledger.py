@@ -137,8 +137,8 @@ class LedgerTool(Tool):
     def _over(self, of: ReadableTrace, first: int, cancel: threading.Event, outcome: Ledger | Failure) -> None:
         self._chore = None
         known = len(self.found.entries) if self.found is not None else 0
-        if of is self._of and cancel.is_set() and isinstance(outcome, Failure):
-            self._done = min(self._done, first)
+        if isinstance(outcome, Failure):
+            self._fail(of, first, None if cancel.is_set() else outcome)
         elif of is self._of and first <= known:  # else the run was left meanwhile, and what comes before forgotten
             self._take(outcome)
         if self._goes_on:
@@ -147,17 +147,23 @@ class LedgerTool(Tool):
             self._next()
         self._tell_of_wait()
 
+    def _fail(self, of: ReadableTrace, first: int, failure: Failure | None) -> None:
+        """A look was called off, or could not be made: what would follow is of no use then."""
+        if of is not self._of:
+            return
+        self._done = min(self._done, first)
+        if failure is not None:
+            self._is_stopped = True
+            self.panel.set_empty(failure.sentence)
+
     @property
     def _goes_on(self) -> bool:
         """Whether the run on show is getting tokens right now."""
         return self._of is not None and self._of.ended is None
 
-    def _take(self, outcome: Ledger | Failure) -> None:
+    def _take(self, outcome: Ledger) -> None:
         trace = self._of
         assert trace is not None, "only a run's tokens are looked at"
-        if isinstance(outcome, Failure):
-            self.panel.set_empty(outcome.sentence)
-            return
         self.found = outcome if self.found is None else extended(self.found, outcome)
         seen, exits = trace.overview, trace.exit_layers
         self.view.show_ledger(

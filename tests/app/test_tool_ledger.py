@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from app.places import LEDGER
 from app.tools.ledger import LedgerTool
 from core.analysis.ledger import LABELS, Ledger, ledger
+from core.errors import UserError
 from core.trace.reading import ReadableTrace
 from core.trace.trace import Trace
 from tests.app.stage import TIMEOUT
@@ -124,3 +125,27 @@ def test_that_a_look_can_be_stopped_and_taken_up_again(stage: Stage, monkeypatch
     tool.view.note.linkActivated.emit("again")
     np.testing.assert_array_equal(stage.counted(run).entries, ledger(run).entries)
     stage.until(lambda: tool.view.note.text() == "")
+
+
+def test_that_a_look_that_fails_is_told_of_and_can_be_taken_up_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, failing, asked = stage.run(audit_settings()), [True], list[int]()
+
+    def broken(trace: ReadableTrace, first: int, last: int, watch: Callable[[int], None]) -> Ledger:
+        asked.append(first)
+        if failing[0] and first == 4:
+            raise UserError("The file is gone; open it again.")
+        return ledger(trace, first, last, watch)
+
+    for name in ("PORTION", "MOST"):
+        monkeypatch.setattr(f"app.tools.ledger.{name}", 4)
+    monkeypatch.setattr("app.tools.ledger.ledger", broken)
+    stage.bring(LEDGER)
+    tool = stage.ledger
+    stage.until(lambda: tool.panel.is_empty)
+    assert "The file is gone" in tool.panel.empty.accessibleName()
+    assert (asked, tool.is_being_counted) == ([0, 4], False)
+    failing[0] = False
+    tool.view.note.linkActivated.emit("again")
+    np.testing.assert_array_equal(stage.counted(run).entries, ledger(run).entries)
