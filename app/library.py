@@ -55,6 +55,8 @@ class Library:
         """`on_damage` is told of tokens of files that cannot be read."""
         self.path: Path | None = None
         """Where the session was opened from or saved to last."""
+        self._left_as: tuple[int, ...] | None = None
+        """By what that file would be known for the one that it was then."""
         self._recorder, self._on_damage = recorder, on_damage
         self.guests = Guests(on_damage)
         """Runs of other files that are looked at beside the session's own, numbered below zero."""
@@ -72,6 +74,12 @@ class Library:
     def is_unsaved(self) -> bool:
         """Whether something would be lost without the recovery file."""
         return bool(self.unsaved) or not self._marks_saved
+
+    @property
+    def is_overtaken(self) -> bool:
+        """Whether somebody else has written the session's file since; saving would lose what they wrote."""
+        now = _traits(self.path) if self.path is not None else None
+        return now is not None and now != self._left_as
 
     @property
     def next_number(self) -> int:
@@ -188,7 +196,7 @@ class Library:
             self._entries[trace.info.number].stored = trace
         self._marks.update({(mark.run, mark.token, mark.layer): mark for mark in file.marks()})
         if saved:
-            self.path = file.path
+            self.path, self._left_as = file.path, _traits(file.path)
 
     def clear(self) -> None:
         """Be a session without runs."""
@@ -218,7 +226,7 @@ class Library:
                 entry.file, entry.saved = file, True
                 if entry.stored is not None:
                     entry.stored.move_to(file)
-        self.path, self._marks_saved = path, True
+        self.path, self._left_as, self._marks_saved = path, _traits(path), True
 
     # Marks
 
@@ -291,6 +299,14 @@ class Library:
         if entry.trace is not None and self._place(entry) is None:
             return MemoryRun(entry.trace)
         return StoredRun(self._file(entry), entry.number)
+
+
+def _traits(path: Path) -> tuple[int, ...] | None:
+    """By what a file is told from another one, or from itself once it is changed; None where it is gone."""
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_ino, found.st_mtime_ns, found.st_size
+    return None
 
 
 def _origin(title: RunTitle) -> int | None:

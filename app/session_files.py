@@ -17,7 +17,7 @@ from app.main_window import MainWindow
 from app.question_dialog import Answer, QuestionDialog
 from app.recovery import Leftover
 from app.session import Session
-from app.session_words import UNSAVED_ANSWERS, unsaved_question
+from app.session_words import OVERTAKEN_ANSWERS, UNSAVED_ANSWERS, overtaken_question, unsaved_question
 from core.errors import UserError
 from core.progress import Report, check
 from core.trace.marks import Mark
@@ -98,10 +98,14 @@ class SessionFiles(QObject):
     @Slot()
     def save(self, then: Then | None = None) -> None:
         """Save to where the session was opened from or saved to last; without such a place, ask where to."""
-        if self.library.path is None:
+        path = self.library.path
+        if path is None:
             self.save_as(then)
+        elif self.library.is_overtaken:
+            ways = {"save_as": lambda: self.save_as(then), "replace": lambda: self._write(path, then)}
+            self.ask(overtaken_question(path), OVERTAKEN_ANSWERS, lambda answer: ways.get(answer, int)())
         else:
-            self._write(self.library.path, then)
+            self._write(path, then)
 
     @Slot()
     def save_as(self, then: Then | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 
 from app.library import Library, RunTitle
 from app.question_dialog import Answer
@@ -18,6 +19,11 @@ UNSAVED_ANSWERS = (
     Answer("save", "&Save", "Save the session, then go on"),
     Answer("discard", "&Discard", "Go on, and lose what is not saved"),
     Answer("cancel", "&Cancel", "Stay here (Esc)"),
+)
+OVERTAKEN_ANSWERS = (
+    Answer("save_as", "Save &as…", "Keep both: save this session under another name"),
+    Answer("replace", "&Replace", "Save over the file, and lose what the other program wrote"),
+    Answer("cancel", "&Cancel", "Save nothing (Esc)"),
 )
 LEFTOVER_ANSWERS = (
     Answer("open", "&Open", "Show what was recorded; it stays unsaved until you save it"),
@@ -35,6 +41,11 @@ def unsaved_question(library: Library) -> tuple[str, str]:
     tokens = sum(runs[number] for number in unsaved)
     are = "are" if len(unsaved) > 1 else "is"
     return "Save the session?", f"{counted(len(unsaved), 'run')} of {counted(tokens, 'token')} {are} not saved."
+
+
+def overtaken_question(path: Path) -> tuple[str, str]:
+    """Title and sentence before a file is replaced that is not the one that was opened."""
+    return "Replace what others wrote?", f"Another window or program has changed {path.name} since it was opened here."
 
 
 def leftover_question(left: Leftover) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.recovery import recovery_folder
 from core.trace.marks import Mark
+from core.trace.saving import save_session
 from core.trace.session_file import SessionFile
 from core.trace.stored_trace import StoredTrace
 from tests.app.recording_stage import RecordingStage, recovery_files
@@ -47,6 +48,35 @@ def test_that_saving_writes_every_run_and_takes_the_recovery_file_away(stage: Re
     stage.files.show_run(0)
     assert stage.session.trace is not None
     assert stage.session.trace.records[3].emitted is not None, "it is read from the saved file now"
+
+
+def test_that_what_another_window_saved_meanwhile_is_not_lost_without_a_question(
+    stage: RecordingStage, tmp_path: Path, save_to: Path
+) -> None:
+    path = written(tmp_path / "shared.specee", fake_run_events(4))
+    stage.open_file(path)
+    for token in (1, 2):
+        stage.files.put_mark(Mark(0, token, None))
+        stage.trigger("save_session")
+        assert stage.files.dialog is None, "it is as this window has left it"
+        stage.settle()
+    save_session(path, (), [Mark(0, 3, None, "of the other window")])
+    theirs = path.read_bytes()
+    stage.files.put_mark(Mark(0, 3, None))
+    for answer in ("cancel", "save_as"):
+        stage.trigger("save_session")
+        assert "has changed shared.specee" in stage.question()
+        stage.answer(answer)
+        stage.settle()
+        assert path.read_bytes() == theirs
+    assert stage.files.library.path == save_to
+    stage.open_file(path)
+    stage.files.put_mark(Mark(0, 1, None))
+    path.touch()
+    stage.trigger("save_session")
+    stage.answer("replace")
+    stage.settle()
+    assert path.read_bytes() != theirs
 
 
 def test_that_what_comes_after_saving_is_unsaved_again_and_saved_without_a_question(
