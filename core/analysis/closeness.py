@@ -6,17 +6,15 @@ A stored run is read many passes at once; a run in memory, and what is unusual a
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.config import RunSettings
-from core.errors import UserError
 from core.trace.events import BoolArray, LayerRun, TreeDrafted, TreeLayerRun
 from core.trace.reading import ReadableTrace
 from core.trace.records import TokenRecord
-from core.trace.sweep import ANY, Swept, Wanted
+from core.trace.sweep import ANY, Swept, Wanted, swept_of
 
 FEW = 8
 """Tokens whose records are asked at once, as they mostly lie at hand."""
@@ -33,9 +31,12 @@ def closest(trace: ReadableTrace, first: int, last: int, begins: BoolArray) -> D
     settings = trace.started.settings if trace.started else None
     if settings is None or not begins.any():
         return found
-    if last - first > FEW:
-        with suppress(UserError):  # the records know whom to tell of damage
-            found, known = _swept(trace, settings, first, last)
+    sweep = trace.sweep(_wanted(settings.tree.on)) if last - first > FEW else None
+    if sweep is not None:
+        begin, end = sweep.around(first, last)
+        if (swept := swept_of(sweep, begin, end)) is not None:
+            here, (found, known) = slice(first - begin, last - begin), _distances(swept, settings, trace.depth)
+            found, known = found[here], known[here]
     for row in np.flatnonzero(begins & ~known).tolist():
         found[row] = nearest(trace.records[first + row], settings)
     return np.where(begins, found, math.inf)
@@ -62,19 +63,11 @@ def _wanted(trees: bool) -> Wanted:
     return {LayerRun: {"layer": None, "score": None}, **(of_trees if trees else {})}
 
 
-def _swept(trace: ReadableTrace, settings: RunSettings, first: int, last: int) -> tuple[Distances, BoolArray]:
+def _distances(swept: Swept, settings: RunSettings, depth: int) -> tuple[Distances, BoolArray]:
     """The tokens' distances, and which of them are known."""
-    sweep = trace.sweep(_wanted(settings.tree.on))
-    if sweep is None:
-        return np.full(last - first, math.inf), np.zeros(last - first, np.bool_)
-    begin, end = sweep.around(first, last)
-    swept = sweep.read(begin, end)
-    thresholds = np.array(settings.thresholds(trace.depth))
-    found, known = _of_tokens(swept, thresholds), swept.whole
-    if settings.tree.on:
-        found, known = _of_trees(swept, thresholds.astype(np.float32), found)
-    here = slice(first - begin, last - begin)
-    return found[here], known[here]
+    thresholds = np.array(settings.thresholds(depth))
+    found = _of_tokens(swept, thresholds)
+    return _of_trees(swept, thresholds.astype(np.float32), found) if settings.tree.on else (found, swept.whole)
 
 
 def _of_tokens(swept: Swept, thresholds: Distances) -> Distances:

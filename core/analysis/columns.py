@@ -18,7 +18,7 @@ from core.config import RunSettings
 from core.errors import UserError
 from core.trace.events import BoolArray, FloatArray, IntArray
 from core.trace.reading import ReadableTrace
-from core.trace.sweep import PORTION
+from core.trace.sweep import PORTION, swept_of
 
 MOST_BYTES, OTHER_BYTES = 2**29, 28
 """Of the columns of a run, and a layer of a token without its candidates."""
@@ -137,13 +137,8 @@ class AuditReader:
 
     def _swept(self, last: int) -> BoolArray:
         """Fill the rows up to `last` - 1 as far as they can be read together; which of them these are, shape [n]."""
-        none: BoolArray = np.zeros(last - self.count, np.bool_)
-        if self._sweep is None:
-            return none
-        try:
-            return fill_swept(self._all, self._sweep.read(self.count, last))
-        except UserError:  # the records know whom to tell of damage
-            return none
+        swept = swept_of(self._sweep, self.count, last)
+        return np.zeros(last - self.count, np.bool_) if swept is None else fill_swept(self._all, swept)
 
 
 def _check(trace: ReadableTrace) -> None:

@@ -6,7 +6,6 @@ A stored run is read many tokens at once; a run in memory, and what is unusual a
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import reduce
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import UserError
 from core.trace.events import (
     BoolArray,
     IntArray,
@@ -28,7 +26,7 @@ from core.trace.events import (
 from core.trace.overview import emitted_of
 from core.trace.reading import ReadableTrace
 from core.trace.records import TokenRecord
-from core.trace.sweep import ANY, PORTION, Sweep, Swept, Wanted
+from core.trace.sweep import ANY, PORTION, Sweep, Swept, Wanted, swept_of
 
 Seconds = NDArray[np.float64]
 
@@ -107,11 +105,8 @@ def _fill(found: Timings, at: int, record: TokenRecord) -> None:
 
 def _swept(found: Timings, sweep: Sweep | None, first: int, last: int) -> BoolArray:
     """Fill what can be read together of these tokens; which of them this is, shape [last - first]."""
-    none: BoolArray = np.zeros(last - first, np.bool_)
-    if sweep is not None:
-        with suppress(UserError):  # the records know whom to tell of damage
-            return _fill_swept(found, sweep.read(first, last))
-    return none
+    swept = swept_of(sweep, first, last)
+    return np.zeros(last - first, np.bool_) if swept is None else _fill_swept(found, swept)
 
 
 def _fill_swept(found: Timings, swept: Swept) -> BoolArray:

@@ -6,16 +6,14 @@ A stored run is read many tokens at once; a run in memory, and what is unusual a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from core.analysis.fact_filling import fill_record, fill_swept, wanted
-from core.errors import UserError
 from core.trace.events import BoolArray, FloatArray, IntArray
 from core.trace.reading import ReadableTrace
-from core.trace.sweep import PORTION, Sweep
+from core.trace.sweep import PORTION, Sweep, swept_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +78,14 @@ def facts_of(trace: ReadableTrace, first: int, last: int) -> LayerFacts:
 
 
 def _read(trace: ReadableTrace, sweep: Sweep | None, first: int, last: int) -> LayerFacts:
-    facts, known = _empty(first, last - first, trace.depth), np.zeros(last - first, np.bool_)
-    if sweep is not None:
-        with suppress(UserError):  # the records know whom to tell of damage
-            facts, known = _swept(trace, sweep, first, last)
+    begin, end = sweep.around(first, last) if sweep is not None else (first, last)
+    facts, swept = _empty(begin, end - begin, trace.depth), swept_of(sweep, begin, end)
+    known = np.zeros(end - begin, np.bool_) if swept is None else fill_swept(facts, swept, trace.overview)
+    here = slice(first - begin, last - begin)
+    facts, known = LayerFacts(first, *(getattr(facts, name)[here] for name in _PER_TOKEN)), known[here]
     for row in np.flatnonzero(~known).tolist():
         fill_record(facts, row, trace.records[first + row])
     return facts
-
-
-def _swept(trace: ReadableTrace, sweep: Sweep, first: int, last: int) -> tuple[LayerFacts, BoolArray]:
-    """The tokens' rows, and which of them are filled."""
-    begin, end = sweep.around(first, last)
-    facts = _empty(begin, end - begin, trace.depth)
-    known = fill_swept(facts, sweep.read(begin, end), trace.overview)
-    here = slice(first - begin, last - begin)
-    return LayerFacts(first, *(getattr(facts, name)[here] for name in _PER_TOKEN)), known[here]
 
 
 _PER_TOKEN = [field.name for field in fields(LayerFacts)][1:]

@@ -33,6 +33,7 @@ from core.errors import UserError
 from core.exits.predictors import PredictorBank
 from core.trace.events import BoolArray, EndReason, IntArray
 from core.trace.reading import ReadableTrace
+from core.trace.sweep import swept_of
 
 PASSES = 64
 """That are gathered in one go."""
@@ -128,14 +129,8 @@ class PassReader:
 
     def _swept(self, count: int, end_id: int) -> PassBuilder | None:
         """What makes the next passes as far as they can be read together."""
-        if self._sweep is None or not count:
-            return None
-        try:
-            return PassBuilder(
-                self._sweep.read(self._left[0][0], self._left[count - 1][1]), self.trace.overview, end_id
-            )
-        except UserError:  # the records know whom to tell of damage
-            return None
+        swept = swept_of(self._sweep, self._left[0][0], self._left[count - 1][1]) if count else None
+        return PassBuilder(swept, self.trace.overview, end_id) if swept is not None else None
 
 
 class TreeRedecider:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.errors import UserError
 from core.trace.codec import BadColumn, Reader
 from core.trace.events import BoolArray, IntArray, ModelInfo, TokenEmitted, TreeDrafted
 from core.trace.fields import DTYPES, KINDS, NUMBERS, fields_of
@@ -153,6 +154,16 @@ class Sweep:
             outside = (rows[name] < 0) | (rows[name] >= most)
             fits[rows.fields[name].owners[outside.ravel()]] = False
         return fits
+
+
+def swept_of(sweep: Sweep | None, first: int, last: int) -> Swept | None:
+    """As `Sweep.read`; None where nothing can be read together: the records know whom to tell of damage."""
+    if sweep is None:
+        return None
+    try:
+        return sweep.read(first, last)
+    except UserError:
+        return None
 
 
 def _among(own: IntArray, whole: BoolArray) -> BoolArray:
