@@ -99,6 +99,7 @@ class Finder(QObject):
         trace, query = self._session.trace, self.query
         self._trace, self._stale = trace, False
         if trace is None or not self.asks:
+            self.newest.cancel()  # of the run before
             self._count = 0
             self._set(NOTHING)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from app.tools.find_form import FindForm
 from app.tools.marks import Marks
 from core.analysis.search import Query, search
 from core.analysis.summaries import Outcome
+from core.trace.events import IntArray
 from core.trace.marks import Mark
+from core.trace.reading import ReadableTrace
 from core.trace.session_file import SessionFile
 from tests.app.stage import TIMEOUT
 from tests.app.window_stage import WindowStage
@@ -196,6 +199,24 @@ def test_that_layers_outcome_and_pattern_narrow_the_search_and_a_broken_one_says
     form.ask()
     desk.settle()
     assert "is no regular expression" in form.note.text()
+    assert not len(desk.finder.found)
+
+
+def test_that_what_is_found_in_a_run_that_was_left_meanwhile_is_no_answer(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = threading.Event()
+
+    def held(trace: ReadableTrace, query: Query) -> IntArray:
+        assert free.wait(TIMEOUT / 1000)
+        return search(trace, query)
+
+    monkeypatch.setattr("app.tools.finder.search", held)
+    desk.finder.ask(Query("sky"))
+    desk.stage.trigger("reset")
+    desk.stage.work.rack.flush()
+    free.set()
+    desk.stage.qtbot.waitUntil(lambda: desk.finder.newest._chore is None, timeout=TIMEOUT)
     assert not len(desk.finder.found)
 
 
