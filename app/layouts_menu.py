@@ -116,7 +116,10 @@ class LayoutsMenu(QObject):
 
     @Slot()
     def _maximise(self) -> None:
-        self._window.host.maximise(self.focused)
+        """The panel with the focus, unless a new layout has put it out of sight."""
+        panels = self._window.panels
+        in_sight = (key for key in (self.focused, TOKENS.key, *panels) if not panels[key].visibleRegion().isEmpty())
+        self._window.host.maximise(next(in_sight, self.focused))
 
     @Slot()
     def _maximise_panel(self) -> None:

@@ -82,6 +82,13 @@ def test_that_one_panel_has_all_the_room_until_the_others_are_wanted_back(window
     assert not maximise.isChecked()
 
 
+def test_that_a_panel_out_of_sight_is_not_the_one_that_gets_all_the_room(window: MainWindow, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: WHY.key in in_front(window))
+    window.desk.layouts.focused = LEDGER.key  # it had the focus before others came in front of it
+    window.commands["maximise"].trigger()
+    assert shown(window) == {"tokens"}
+
+
 def test_that_a_maximised_panel_that_is_dragged_out_floats_and_gives_the_others_back(
     window: MainWindow, qtbot: QtBot
 ) -> None:
