@@ -21,6 +21,9 @@ from widgets.palette import DARK, Theme
 FEW = 32
 """Tokens of a run in memory that are read at once; more, or a file's, are read in a thread."""
 NO_TOKENS = "No token has been fed back yet.\nThe map begins with the second token, whose pass feeds the first."
+NOT_TOLD = (
+    "This run does not tell of its K/V cache.\nAn engine of one’s own may, by the event KVUpdated (docs/events.md)."
+)
 
 
 class KVMapTool(Tool):
@@ -54,7 +57,7 @@ class KVMapTool(Tool):
             self.reading.grow(first)
         self._show()
         self._read_on()
-        return None
+        return NOT_TOLD if self.reading.is_silent else None
 
     def apply_theme(self, theme: Theme) -> None:
         self.theme = theme
@@ -118,6 +121,7 @@ class KVMapTool(Tool):
             self.work.session.failed.emit(outcome)
             return
         reading.take(outcome)
+        self.panel.set_empty(NOT_TOLD if reading.is_silent else None)
         self._show()
         self._read_on()
 

@@ -65,6 +65,11 @@ class KVReading:
         read: BoolArray = self._read.values
         return np.append(read[1:], True) if len(read) else read
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether none of the passes that were read tells what it did, as in traces of some other engines."""
+        return bool(self._read.values[1:].any()) and not self._states.values.any()
+
     def grow(self, first: int) -> None:
         """The trace changed from token `first` on; what was read of these is read again."""
         count, depth = self.trace.emitted_count, self.trace.depth

@@ -17,6 +17,7 @@ from core.analysis.kv_map import KVState, kv_map
 from core.analysis.kv_reading import UNREAD, KVLook, KVReading, read_updates
 from core.choices import KVPolicy
 from core.config import RunSettings
+from core.trace.events import KVUpdated
 from core.trace.reading import ReadableTrace
 from core.trace.session_file import SessionFile
 from core.trace.trace import Trace
@@ -53,6 +54,16 @@ def opened(stage: WindowStage, trace: ReadableTrace, token: int = 3) -> KVMapToo
 def row(tool: KVMapTool, token: int) -> list[str]:
     rows = tool.view.table.rows
     return [str(rows.data(rows.index(token, column))) for column in range(rows.columnCount())]
+
+
+def test_that_a_run_that_does_not_tell_of_its_cache_says_so(stage: WindowStage) -> None:
+    events = fake_run_events(9)
+    opened(stage, Trace.of(event for event in events if not isinstance(event, KVUpdated)))
+    panel = stage.window.panels[KV_MAP.key]
+    assert panel.is_empty
+    assert panel.empty.headline.text() == "This run does not tell of its K/V cache."
+    opened(stage, Trace.of(events))
+    assert not panel.is_empty
 
 
 def test_that_map_and_table_show_what_the_analysis_says(stage: WindowStage) -> None:
