@@ -100,7 +100,8 @@ def _check_container(path: Path) -> None:
                 raise _refusal(path, "it unpacks to far more than a predictor")
     except FileNotFoundError as error:
         raise UserError(f"There is no file {path}; check its name.") from error
-    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:  # the last for a version zipfile cannot read
+    # What zipfile says of an archive of a newer form than it knows is a NotImplementedError.
+    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
         raise _refusal(path, "it is no file that torch.save wrote") from error
 
 

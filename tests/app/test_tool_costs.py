@@ -139,16 +139,22 @@ def test_that_a_sweep_that_is_called_off_ends_after_its_portion(monkeypatch: pyt
     assert seen == [63, 127, 191]
 
 
-def test_that_adding_up_can_be_stopped_and_begun_again(stage: WindowStage, monkeypatch: pytest.MonkeyPatch) -> None:
-    trace, told, free = Trace.of(fake_run_events(90)), threading.Event(), threading.Event()
+def held_up(monkeypatch: pytest.MonkeyPatch, at: int) -> tuple[threading.Event, threading.Event]:
+    """Have adding up tell of token `at`, then set the first event and wait for the second."""
+    reached, free = threading.Event(), threading.Event()
 
     def slow(trace: Trace, watch: Callable[[int], object]) -> Costs:
-        watch(63)
-        told.set()
+        watch(at)
+        reached.set()
         assert free.wait(TIMEOUT / 1000)
         return costs(trace, watch)
 
     monkeypatch.setattr("app.tools.costs.costs", slow)
+    return reached, free
+
+
+def test_that_adding_up_can_be_stopped_and_begun_again(stage: WindowStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace, (told, free) = Trace.of(fake_run_events(90)), held_up(monkeypatch, at=63)
     stage.session.show_trace(trace)
     tool = stage.work.rack.tool(COSTS)
     assert isinstance(tool, CostsTool)
@@ -168,15 +174,8 @@ def test_that_adding_up_can_be_stopped_and_begun_again(stage: WindowStage, monke
 def test_that_a_run_that_was_left_for_one_without_times_is_added_up_on_coming_back(
     stage: WindowStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trace, begun, free = Trace.of(fake_run_events(20)), threading.Event(), threading.Event()
+    trace, (begun, free) = Trace.of(fake_run_events(20)), held_up(monkeypatch, at=0)
     untimed = [replace(e, times=StageTimes()) if isinstance(e, TokenEmitted) else e for e in fake_run_events(5)]
-
-    def slow(trace: Trace, watch: Callable[[int], object]) -> Costs:
-        begun.set()
-        assert free.wait(TIMEOUT / 1000)
-        return costs(trace, watch)
-
-    monkeypatch.setattr("app.tools.costs.costs", slow)
     stage.session.show_trace(trace)
     tool = stage.work.rack.tool(COSTS)
     assert isinstance(tool, CostsTool)

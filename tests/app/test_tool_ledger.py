@@ -72,23 +72,29 @@ def test_that_the_ledger_counts_and_its_class_is_selected_and_highlighted_everyw
     assert views.tokens._highlight == frozenset()
 
 
+def held_up(monkeypatch: pytest.MonkeyPatch, portion: int) -> tuple[threading.Event, threading.Event]:
+    """Have so many tokens looked at at once; the second look sets the first event and waits for the second."""
+    reached, release = threading.Event(), threading.Event()
+
+    def held(trace: ReadableTrace, first: int, last: int, watch: Callable[[int], None]) -> Ledger:
+        if first == portion and not reached.is_set():
+            reached.set()
+            release.wait(TIMEOUT / 1000)
+        return ledger(trace, first, last, watch)
+
+    for name in ("PORTION", "MOST"):
+        monkeypatch.setattr(f"app.tools.ledger.{name}", portion)
+    monkeypatch.setattr("app.tools.ledger.ledger", held)
+    return reached, release
+
+
 def test_that_a_run_left_and_shown_again_while_its_tokens_are_looked_at_is_counted_from_its_start(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, other = stage.run(audit_settings()), stage.run(audit_settings())
     stage.bring(LEDGER)
     stage.until(lambda: not stage.ledger.is_behind)
-    reached, release = threading.Event(), threading.Event()
-
-    def held(trace: ReadableTrace, first: int, last: int, watch: Callable[[int], None]) -> Ledger:
-        if first == 2 and not reached.is_set():
-            reached.set()
-            release.wait(TIMEOUT / 1000)
-        return ledger(trace, first, last, watch)
-
-    for name in ("PORTION", "MOST"):
-        monkeypatch.setattr(f"app.tools.ledger.{name}", 2)
-    monkeypatch.setattr("app.tools.ledger.ledger", held)
+    reached, release = held_up(monkeypatch, 2)
     stage.session.show_trace(run)
     stage.work.rack.flush()
     stage.until(reached.is_set)
@@ -101,17 +107,7 @@ def test_that_a_run_left_and_shown_again_while_its_tokens_are_looked_at_is_count
 
 def test_that_a_look_can_be_stopped_and_taken_up_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     run = stage.run(audit_settings())
-    reached, release = threading.Event(), threading.Event()
-
-    def held(trace: ReadableTrace, first: int, last: int, watch: Callable[[int], None]) -> Ledger:
-        if first == 4 and not reached.is_set():
-            reached.set()
-            release.wait(TIMEOUT / 1000)
-        return ledger(trace, first, last, watch)
-
-    for name in ("PORTION", "MOST"):
-        monkeypatch.setattr(f"app.tools.ledger.{name}", 4)
-    monkeypatch.setattr("app.tools.ledger.ledger", held)
+    reached, release = held_up(monkeypatch, 4)
     stage.bring(LEDGER)
     tool = stage.ledger
     stage.until(reached.is_set)
