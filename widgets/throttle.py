@@ -81,6 +81,8 @@ class Throttle(QObject):
                 queue.pop(next(iter(queue)))()
         finally:
             self._stop_if_idle()
+            if self.calm and self.timer.isActive():
+                self.timer.start()  # counts from here: the painting that follows is over before the next update
 
     def _hurry(self) -> None:
         self._waiting |= self._patient

@@ -23,6 +23,9 @@ BUDGETS = {
     "idle_gap_max_ms": ("16 ms timer at rest, longest", "ms", ""),
     "gap_p99_ms": ("16 ms timer while generating, p99", "ms", "at most 4 above rest"),
     "gap_max_ms": ("16 ms timer while generating, longest", "ms", "at most 33"),
+    "watch_gap_p99_ms": ("16 ms timer of an idle process meanwhile, p99", "ms", ""),
+    "watch_gap_max_ms": ("16 ms timer of an idle process meanwhile, longest", "ms", ""),
+    "stolen": ("Processors' time that others had meanwhile", "%", ""),
     "load_stall_ms": ("16 ms timer while torch and the model load, longest", "ms", "at most 200"),
     "scrub_fps": ("Scrubbing through a very long session", "fps", "at least 55"),
     "step_paint_ms": ("Key to all views of a recorded step, p99", "ms", "at most 16"),
@@ -132,7 +135,9 @@ def table(measured: dict[str, Any]) -> str:
     return "\n".join([*lines, "", about])
 
 
-def _line(value: float, what: str, unit: str, budget: str) -> str:
+def _line(value: float | None, what: str, unit: str, budget: str) -> str:
+    if value is None:
+        return f"{what:<52} not told by this system"
     digits = 2 if unit in ("s", "%") else 1
     shown = 100 * value if unit == "%" else value
     return f"{what:<52}{shown:>8.{digits}f} {unit:<4}{budget}".rstrip()

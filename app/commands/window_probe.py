@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.application import make_application, open_window
 from app.commands import fitting
+from app.commands.window_watch import Watch
 from app.failure import Failure, describe
 from app.loader import LoadedSummary
 from app.model_form import LoadOptions
@@ -81,6 +82,7 @@ class Probe(QObject):
         self._speeds: list[float] = []
         self._meter = GapMeter(self)
         self._settings = RunSettings()
+        self._watch: Watch | None = None
         opening.window.shown.connect(self._painted)
         opening.ready.connect(self._attach)
 
@@ -119,6 +121,7 @@ class Probe(QObject):
         gaps = self._meter.take()
         self.figures |= {"idle_gap_p99_ms": p99(gaps), "idle_gap_max_ms": max(gaps)}
         self.figures["idle_cpu"] = idle_cpu(self._wanted["rest_ms"])
+        self._watch = Watch()
         self._meter.start()
         self._run_next()
 
@@ -143,6 +146,7 @@ class Probe(QObject):
     def _finish(self) -> None:
         gaps = self._meter.take()
         self.figures |= {"gap_p99_ms": p99(gaps), "gap_max_ms": max(gaps), "gaps": len(gaps)}
+        self._take_watch()
         self.figures["tokens_per_second"] = statistics.median(self._speeds)
         self._session.state_changed.disconnect(self._moved)
         try:
@@ -151,6 +155,12 @@ class Probe(QObject):
             self.failure = describe(error)
         self._opening.window.close()
         QApplication.quit()
+
+    def _take_watch(self) -> None:
+        """What came of the machine itself meanwhile."""
+        assert self._watch is not None, "it is begun before the first run"
+        gaps, stolen = self._watch.take()
+        self.figures |= {"watch_gap_p99_ms": p99(gaps), "watch_gap_max_ms": max(gaps), "stolen": stolen}
 
     def _measure_long(self) -> None:
         from app.commands.window_scrub import Effort, LongSession

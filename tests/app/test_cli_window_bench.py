@@ -14,7 +14,7 @@ from core.trace.session_file import SessionFile
 from tests.tiny import make_tiny_model
 
 PROMISED = ("first_paint_s", "idle_gap_p99_ms", "gap_p99_ms", "gap_max_ms", "load_stall_ms", "scrub_fps")
-PROMISED += ("step_paint_ms", "idle_cpu", "open_100k_s", "idle_gap_max_ms")
+PROMISED += ("step_paint_ms", "idle_cpu", "open_100k_s", "idle_gap_max_ms", "watch_gap_p99_ms", "watch_gap_max_ms")
 SHORT = 130
 """Tokens of what is a very long session otherwise: a little more than the sample's run twice."""
 
@@ -39,6 +39,8 @@ def test_that_the_window_measures_itself_and_closes(model: str, capsys: pytest.C
     assert all(figures[key] > 0 for key in PROMISED)
     assert figures["gap_max_ms"] >= figures["gap_p99_ms"]
     assert figures["idle_gap_max_ms"] >= figures["idle_gap_p99_ms"]
+    assert figures["watch_gap_max_ms"] >= figures["watch_gap_p99_ms"]
+    assert figures["stolen"] is None or 0 <= figures["stolen"] <= 1
     assert (figures["platform"], figures["dtype"], figures["threads"]) == ("offscreen", "float32", 1)
     assert figures["tokens"] >= 6
     assert figures["long_tokens"] == SHORT
@@ -66,14 +68,16 @@ def test_that_the_table_sets_each_figure_beside_what_we_hold_ourselves_to() -> N
         "tokens_per_second": 35.0,
         "platform": "offscreen",
         "rss_growth": 0.012,
+        "stolen": None,
         "long_tokens": 100_000,
         "rss_mib": [900, 910],
     }
     lines = window_bench.table(measured).splitlines()
-    assert len(lines) == len(PROMISED) + 4
+    assert len(lines) == len(PROMISED) + 5
     assert lines[0].endswith("at most 1")
     assert lines[4].endswith("at most 33")
-    assert lines[10].split()[-5:] == ["1.20", "%", "at", "most", "5"]
+    assert lines[13].split()[-5:] == ["1.20", "%", "at", "most", "5"]
+    assert lines[7].endswith("not told by this system")
     assert "35.0 tokens/s" in lines[-2]
     assert lines[-1].endswith("memory was 900, 910 MiB after each round.")
 

@@ -165,3 +165,16 @@ def test_that_patient_updates_are_flushed_and_cancelled_as_others(throttle: Thro
     assert ran == ["a", "c"]
     assert throttle.idle
     assert not throttle.timer.isActive()
+
+
+@pytest.mark.parametrize("calm", [True, False])
+def test_that_only_in_calm_the_next_frame_counts_from_the_end_of_an_update(
+    throttle: Throttle, monkeypatch: pytest.MonkeyPatch, calm: bool
+) -> None:
+    order: list[str] = []
+    throttle.set_calm(calm)
+    throttle.request("a", lambda: order.append("update"))
+    throttle.request("b", lambda: None)
+    monkeypatch.setattr(throttle.timer, "start", lambda: order.append("counts anew"))
+    throttle.tick()
+    assert order == (["update", "counts anew"] if calm else ["update"])
