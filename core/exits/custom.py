@@ -6,6 +6,7 @@ The file is code and is run with the rights of the program. Whatever is wrong wi
 from __future__ import annotations
 
 import contextlib
+import reprlib
 import sys
 import traceback
 from collections.abc import Iterator
@@ -25,10 +26,14 @@ from core.exits.policies import Evaluation, ExitPolicy, PassView, PolicyFailed
 from core.exits.scheduling import Schedule
 from core.run_state import Stopped
 from core.sampling import BadNumbers, Choice
+from core.trace.events import IntArray
+from core.trace.ranges import MOST_NUMBER, all_within
 
 METHODS = ("begin", "look", "record")
 MODULE = "custom_policy"
 """The name that the file is imported under."""
+LONGEST = 200
+"""Characters of the user's own words that a sentence repeats."""
 
 
 def load_policy(settings: RunSettings, depth: int, parts: TrainedParts | None) -> ExitPolicy:
@@ -66,6 +71,8 @@ class Guarded:
         self.drafts = policy.drafts
         self._width: int | None = None
         """How many features the first judged layer had."""
+        self._newest = 0
+        """The newest token that a past exit can be of."""
 
     def begin(self, view: PassView, draft: Draft | None) -> Schedule | None:
         """The user's own; raises `PolicyFailed`, as the others do."""
@@ -75,11 +82,9 @@ class Guarded:
         if schedule is None:
             return None
         if not isinstance(schedule, Schedule):
-            raise PolicyFailed(f"{self._name}.begin returned {schedule!r}; it must be a Schedule or None.")
-        try:
-            return _plain_schedule(schedule, view.decoder.config.depth)
-        except (TypeError, ValueError, ArithmeticError) as error:
-            raise PolicyFailed(f"{self._name}.begin returned a Schedule that cannot be used: {error}.") from error
+            raise PolicyFailed(f"{self._name}.begin returned {_shown(schedule)}; it must be a Schedule or None.")
+        with self._usable("begin", "a Schedule"):
+            return _plain_schedule(schedule, view.decoder.config.depth, self._newest)
 
     def look(self, layer: int, hidden: Tensor) -> Evaluation | None:
         with self._watched("look"):
@@ -87,11 +92,9 @@ class Guarded:
         if found is None:
             return None
         if not isinstance(found, Evaluation):
-            raise PolicyFailed(f"{self._name}.look returned {found!r}; it must be an Evaluation or None.")
-        try:
+            raise PolicyFailed(f"{self._name}.look returned {_shown(found)}; it must be an Evaluation or None.")
+        with self._usable("look", "an Evaluation"):
             plain = _plain_evaluation(found, self._vocabulary, self._width)
-        except (TypeError, ValueError, ArithmeticError) as error:
-            raise PolicyFailed(f"{self._name}.look returned an Evaluation that cannot be used: {error}.") from error
         self._width = len(plain.features)
         if plain.proposed and plain.choice is None and not self.drafts:
             raise PolicyFailed(
@@ -101,6 +104,7 @@ class Guarded:
         return plain
 
     def record(self, token: int, layer: int) -> None:
+        self._newest = token
         with self._watched("record"):
             self._policy.record(token, layer)
 
@@ -115,14 +119,25 @@ class Guarded:
         except (Exception, SystemExit) as error:  # the user's code may raise anything
             raise PolicyFailed(f"{self._name}.{method} failed: {_told(error, self._path)}.") from error
 
+    @contextlib.contextmanager
+    def _usable(self, method: str, what: str) -> Iterator[None]:
+        """Around a look at what a method returned, where tensors and the user's own classes may raise anything too."""
+        try:
+            yield
+        except Exception as error:
+            text = f"{self._name}.{method} returned {what} that cannot be used: {_text(error) or type(error).__name__}."
+            raise PolicyFailed(text) from error
+
 
 def _plain_evaluation(found: Evaluation, vocabulary: int, width: int | None) -> Evaluation:
     """The same in the types that the loop, the trace and its JSON rely on, whatever NumPy or torch gave.
 
     Raises:
-        TypeError, ValueError, ArithmeticError: it does not hold what an `Evaluation` says; the text tells what.
+        Exception: it does not hold what an `Evaluation` says; the text tells what.
     """
-    features, score, choice = np.asarray(found.features).astype(np.float32), float(found.score), found.choice
+    with np.errstate(over="ignore"):  # what float32 cannot hold is infinite
+        features = np.asarray(found.features).astype(np.float32)
+    score, choice = float(found.score), found.choice
     if features.ndim != 1:
         raise ValueError(f"its features are of shape {list(features.shape)} instead of [n]")
     if width is not None and len(features) != width:
@@ -136,26 +151,37 @@ def _plain_evaluation(found: Evaluation, vocabulary: int, width: int | None) -> 
 
 def _plain_choice(choice: Choice, vocabulary: int) -> Choice:
     if not isinstance(choice, Choice):
-        raise TypeError(f"its choice is {choice!r} instead of a Choice, as view.choose gives it")
+        raise TypeError(f"its choice is {_shown(choice)} instead of a Choice, as view.choose gives it")
     if not 0 <= int(choice.token_id) < vocabulary:
         raise ValueError(f"its choice is the token {choice.token_id} of a vocabulary of {vocabulary}")
     return Choice(int(choice.token_id), float(choice.top), float(choice.margin))
 
 
-def _plain_schedule(schedule: Schedule, depth: int) -> Schedule:
-    """As `_plain_evaluation`."""
+def _plain_schedule(schedule: Schedule, depth: int, newest: int) -> Schedule:
+    """As `_plain_evaluation`, within what a recording may hold; `newest` is the newest token of a past exit."""
     plain = Schedule(
         np.array(schedule.active, np.bool_),
         np.array(schedule.offline, np.bool_),
-        np.array(schedule.counters, np.int64),
-        np.array(schedule.ring_layers, np.int64),
-        np.array(schedule.ring_tokens, np.int64),
+        _whole("counters", schedule.counters, MOST_NUMBER),
+        _whole("ring_layers", schedule.ring_layers, depth - 1),
+        _whole("ring_tokens", schedule.ring_tokens, newest),
     )
     for name in ("active", "offline", "counters"):
         if getattr(plain, name).shape != (depth,):
             raise ValueError(f"its {name} has the shape {list(getattr(plain, name).shape)} instead of [{depth}]")
     if plain.ring_layers.ndim != 1 or plain.ring_layers.shape != plain.ring_tokens.shape:
         raise ValueError("its ring_layers and ring_tokens are not lists of the same length")
+    return plain
+
+
+def _whole(name: str, values: IntArray, most: int) -> IntArray:
+    """Whole numbers in 0…most, of any shape."""
+    given = np.asarray(values)
+    with np.errstate(invalid="ignore"):  # what is no number does not equal what it is cast to
+        plain = given.astype(np.int64)
+    if not (plain == given).all():
+        raise ValueError(f"its {name} hold something that is no whole number")
+    all_within(name, plain, 0, most)
     return plain
 
 
@@ -195,6 +221,26 @@ def _told(error: BaseException, path: Path) -> str:
     """The error on one line, with the newest line of the user's file that it came through."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
-    text = error.msg if isinstance(error, SyntaxError) else str(error)
-    words = " ".join([f"{type(error).__name__}:", *text.split()]).rstrip(":.")
+    text = f"{error.msg:.{LONGEST}}" if isinstance(error, SyntaxError) else _text(error)
+    words = f"{type(error).__name__}: {text}".rstrip(":. ")
     return f"{words} (line {line})" if line else words
+
+
+def _text(error: BaseException) -> str:
+    """What the error says, on one line and not endlessly; "" where it says nothing or cannot."""
+    try:
+        return _cut(str(error)).rstrip(".")
+    except Exception:  # the user's own class may be of any kind
+        return ""
+
+
+def _shown(value: object) -> str:
+    """A value that the user's code returned, on one line; one that cannot be shown by its class."""
+    brief = reprlib.Repr()
+    brief.maxother = 60
+    return _cut(brief.repr(value))
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

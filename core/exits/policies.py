@@ -54,8 +54,11 @@ class PassView:
         return self.choose(self.readout.normed(layer, hidden))
 
 
-class PolicyFailed(RuntimeError):
-    """A policy of the user's own went wrong while it ran; the text is one sentence for the user."""
+class PolicyFailed(Exception):
+    """A policy of the user's own went wrong while it ran; the text is one sentence for the user.
+
+    No RuntimeError: raised from a StopIteration, `contextlib` would take one for Python's own complaint and drop it.
+    """
 
 
 class ExitPolicy(Protocol):

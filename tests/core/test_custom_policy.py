@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.choices import Policy, Record
@@ -38,8 +39,13 @@ EVALUATION = (
 )
 SCHEDULE = (
     "from core.exits.scheduling import Schedule; import numpy; one = numpy.ones({layers}, int); "
-    "return Schedule(one, one, one, one, one)"
+    "return Schedule(one, one, one, one * 0, one * 0)"
 )
+
+
+LATE_RING = SCHEDULE.format(layers=DEPTH).replace("(one, one, one, one * 0, one * 0)", "(one, one, {})")
+UNSPEAKABLE = "type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})()"
+"""An exception that cannot be put into words."""
 
 
 def run(engine: Engine, reference: str, **settings: object) -> Trace:
@@ -234,6 +240,26 @@ def test_that_a_file_that_is_not_there_is_one_sentence(partless: Engine, tmp_pat
         ({"look": "1 / 0"}, "Own.look failed: ZeroDivisionError: division by zero (line 6)."),
         ({"begin": "self.x"}, "Own.begin failed: AttributeError: 'Own' object has no attribute 'x' (line 5)."),
         ({"record": "raise OSError"}, "Own.record failed: OSError (line 7)."),
+        ({"look": "next(iter([]))"}, "Own.look failed: StopIteration (line 6)."),
+        ({"look": "raise OSError('x' * 10**5)"}, f"Own.look failed: OSError: {'x' * 200}… (line 6)."),
+        ({"look": f"raise {UNSPEAKABLE}"}, "Own.look failed: Mute (line 6)."),
+        (
+            {"look": EVALUATION.format("[], 0.5, hidden > 0")},
+            "Own.look returned an Evaluation that cannot be used: Boolean value of Tensor with more than one value is "
+            "ambiguous.",
+        ),
+        (
+            {"begin": LATE_RING.format("one, [9], [0]")},
+            "Own.begin returned a Schedule that cannot be used: its ring_layers is 9, which is not between 0 and 5.",
+        ),
+        (
+            {"begin": LATE_RING.format("one, [0], [1]")},
+            "Own.begin returned a Schedule that cannot be used: its ring_tokens is 1, which is not between 0 and 0.",
+        ),
+        (
+            {"begin": LATE_RING.format("one * float('nan'), [], []")},
+            "Own.begin returned a Schedule that cannot be used: its counters hold something that is no whole number.",
+        ),
         (
             {"look": "from core.exits.policies import Evaluation; return Evaluation([], 1.0, True)"},
             "Own.look proposed an exit without a choice, and there are no speculative tokens to verify it by; give a "
@@ -247,6 +273,28 @@ def test_that_a_policy_that_fails_midway_ends_the_run_with_a_sentence(
     ended = run(partless, own(tmp_path, **bodies)).ended
     assert ended is not None
     assert (ended.reason, ended.detail) == (EndReason.FAILED, sentence)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "return hidden",
+        "return [hidden] * 99",
+        "return {1: 'x' * 10**5}",
+        f"return {UNSPEAKABLE.replace('str', 'repr')}",
+    ],
+)
+def test_that_whatever_a_method_returns_is_shown_on_one_short_line(
+    partless: Engine, tmp_path: Path, given: str
+) -> None:
+    detail = run(partless, own(tmp_path, look=given)).ended.detail
+    assert re.fullmatch(r"Own\.look returned [^\n]{4,201}; it must be an Evaluation or None\.", detail)
+
+
+@pytest.mark.filterwarnings("error")
+def test_that_a_feature_beyond_float32_is_infinite_without_a_warning(partless: Engine, tmp_path: Path) -> None:
+    trace = run(partless, own(tmp_path, look=EVALUATION.format("[1e300], 0.5, False")), max_new_tokens=3)
+    assert trace.records[1].features[0, 0] == np.inf
 
 
 @pytest.mark.parametrize(
