@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -60,6 +61,10 @@ class SessionFile:
         self.is_closed = False
         self._lock = threading.Lock()
         self._database = database.open_to_read(path)
+        self._uids: dict[int, str] = {}
+        """By number, by what each run is known for the one that it is."""
+        self._version = -1
+        """SQLite's, as the file was when its runs were last seen to be those."""
         try:
             self.runs: tuple[RunInfo, ...] = self._read_runs()
             """In the order of their numbers."""
@@ -112,6 +117,7 @@ class SessionFile:
         with explained(self.path), self._lock:
             if self.is_closed:
                 raise UserError(f"{self.path} was closed meanwhile; open it again.")
+            self._check_same()
             return self._database.execute(query, values).fetchall()
 
     def close(self) -> None:
@@ -119,6 +125,24 @@ class SessionFile:
         with self._lock:
             self.is_closed = True
             self._database.close()
+
+    def _check_same(self) -> None:
+        """Refuse a file that somebody has written over in place: it would give another run's events for those of ours.
+
+        One that was renamed over, or deleted, is still read as it was.
+        """
+        try:
+            version = self._database.execute("PRAGMA data_version").fetchone()[0]
+            if version == self._version:
+                return
+            found = {run: str(uid) for run, uid in self._database.execute("SELECT run, uid FROM runs").fetchall()}
+        except sqlite3.DatabaseError as error:
+            if not self._uids or not database.is_spoiled(error):
+                raise
+            found = {}
+        if not self._uids.items() <= found.items():
+            raise UserError(f"{self.path} was replaced by another program while it was open; open it again.")
+        self._version = version
 
     def _read_runs(self) -> tuple[RunInfo, ...]:
         layouts = dict(self.rows("SELECT layout, kinds FROM layouts"))
@@ -128,7 +152,9 @@ class SessionFile:
         )
         with sound(self.path):
             known = {number: Layout.from_json(kinds) for number, kinds in layouts.items()}
-            return tuple(_run_info(row, known) for row in rows)
+            runs = tuple(_run_info(row, known) for row in rows)
+        self._uids = {run.number: run.uid for run in runs}
+        return runs
 
 
 def _run_info(row: tuple[Any, ...], layouts: dict[int, Layout]) -> RunInfo:

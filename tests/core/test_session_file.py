@@ -13,10 +13,12 @@ from core.analysis import summaries
 from core.choices import Policy, Record
 from core.config import RunSettings, SchedulerSettings
 from core.engine import Engine, RunRequest
+from core.errors import UserError
 from core.trace import packing, stored_trace
 from core.trace.events import EndReason, Event, KVUpdated, LayerRun, RunEnded, TokenEmitted
 from core.trace.marks import Mark
 from core.trace.overview import NUMBERS
+from core.trace.saving import MemoryRun, StoredRun, save_session
 from core.trace.session_file import SessionFile
 from core.trace.session_writer import SessionWriter
 from core.trace.stored_trace import StoredTrace
@@ -195,6 +197,32 @@ def test_that_the_weights_of_predictors_are_kept_once(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found[name], array)
     assert file.weights(2) is None
     assert file.rows("SELECT count(*) FROM predictors") == [(1,)]
+
+
+@pytest.mark.parametrize("what", ["another session", "text", "nothing"])
+def test_that_a_file_that_is_written_over_in_place_is_not_read_for_the_one_it_was(tmp_path: Path, what: str) -> None:
+    """Its new runs may have the numbers of the old ones, and would be shown in their place."""
+    path = written(tmp_path / "s.specee", fake_run_events(300), fake_run_events(9, run=1))
+    other = written(tmp_path / "o.specee", fake_run_events(310), fake_run_events(9, run=1))
+    file, told = SessionFile(path), []
+    trace = file.trace(0, told.append)
+    assert trace.records[2].draft is not None
+    path.write_bytes({"another session": other.read_bytes(), "text": b"text " * 9000, "nothing": b""}[what])
+    assert trace.records[200].draft is None
+    assert [str(error) for error in told] == [
+        f"{path} was replaced by another program while it was open; open it again."
+    ]
+    with pytest.raises(UserError, match="was replaced by another program"):
+        file.trace(1)
+
+
+def test_that_a_file_that_is_written_over_with_more_than_it_held_is_read_on(tmp_path: Path) -> None:
+    file = SessionFile(written(tmp_path / "s.specee", fake_run_events(300), fake_run_events(9, run=1)))
+    trace = file.trace(0)
+    more = [StoredRun(file, 1), StoredRun(file, 0), MemoryRun(Trace.of(fake_run_events(5, run=2)))]
+    save_session(tmp_path / "more.specee", more)
+    file.path.write_bytes((tmp_path / "more.specee").read_bytes())
+    assert same_events(list(trace.events), fake_run_events(300))
 
 
 def test_that_marks_are_set_changed_and_taken_away(tmp_path: Path) -> None:
