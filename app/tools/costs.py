@@ -37,6 +37,8 @@ class CostsTool(Tool):
         """What is said of the run while its costs are not known."""
         self._swept: tuple[ReadableTrace, int, bool] | None = None
         """Which trace was swept last, how many of its tokens, and whether it had ended."""
+        self._is_stopped = False
+        """Whether the user does not want it swept, however it grows."""
         self._newest = Newest(self)
         self._newest.done.connect(self._take)
         self._newest.progressed.connect(self._tell_progress)
@@ -72,10 +74,11 @@ class CostsTool(Tool):
         count, ended = trace.emitted_count, trace.ended is not None
         if self._swept is not None and self._swept[0] is trace:
             _, before, had_ended = self._swept
-            if ended == had_ended and (count == before if ended else count - before < EVERY and first >= before):
+            grew = count != before if ended else count - before >= EVERY or first < before
+            if self._is_stopped or (ended == had_ended and not grew):
                 return
         else:
-            self.found, self._told = None, ""
+            self.found, self._told, self._is_stopped = None, "", False
         self._swept = (trace, count, ended)
         self._newest.ask(trace, partial(_measure, frozen(trace)))
 
@@ -111,6 +114,7 @@ class CostsTool(Tool):
         if trace is None:
             return
         if link == STOP:
+            self._is_stopped = True
             self._newest.cancel()
             self._told = stopped("Adding up the run")
             self._show(trace)

@@ -48,6 +48,8 @@ class InspectorTool(Tool):
         """How many tokens were judged last, and whether the run had ended."""
         self._is_partial = False
         """Whether only the first tokens were judged, those of a long run."""
+        self._is_stopped = False
+        """Whether the user wants no more tokens judged."""
         self._bank_known = False
         self._inspecting, self._gathering, self._summing = Newest(self), Newest(self), Newest(self)
         self._inspecting.done.connect(self._take_inspection)
@@ -93,7 +95,7 @@ class InspectorTool(Tool):
             one.cancel()
         self._of, self._gathered = trace, (0, False)
         self.bank, self._bank_known, self.judged, self.layer = None, False, None, None
-        self._is_partial = False
+        self._is_partial = self._is_stopped = False
         self.view.quality.set_note("")
         self.view.quality.show_quality(None, "")  # a bin holds tokens of the run before
         self.view.show_inspection(None)
@@ -153,6 +155,8 @@ class InspectorTool(Tool):
         count, ended = trace.emitted_count, trace.ended is not None
         if not trace.overview.audited.any():
             self.view.quality.show_quality(None, NO_AUDIT)
+        elif self._is_stopped:
+            return
         elif (count, ended) != self._gathered and (ended or count - self._gathered[0] >= EVERY or self.judged is None):
             self._gathered = (count, ended)
             first = AT_ONCE if ended and self.judged is None and count > 2 * AT_ONCE else None
@@ -191,8 +195,9 @@ class InspectorTool(Tool):
 
     @Slot(str)
     def _follow(self, link: str) -> None:
-        """Stop gathering, or begin again."""
-        if link == STOP:
+        """Stop gathering, however the run grows, or begin again."""
+        self._is_stopped = link == STOP
+        if self._is_stopped:
             self._gathering.cancel()
             self._say(stopped("Gathering the audited tokens"))
         elif self._of is not None:

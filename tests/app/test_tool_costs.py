@@ -171,6 +171,29 @@ def test_that_adding_up_can_be_stopped_and_begun_again(stage: WindowStage, monke
     assert tool.view.run_words.text() == whole_run(costs(trace))
 
 
+def test_that_a_run_that_grows_is_not_added_up_again_after_stop(
+    stage: WindowStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = list(fake_run_events(90))
+    late = next(at for at, event in enumerate(events) if isinstance(event, TokenEmitted) and event.token == 40)
+    trace, (told, free) = Trace.of(events[:late]), held_up(monkeypatch, at=30)
+    stage.session.show_trace(trace)
+    tool = stage.work.rack.tool(COSTS)
+    assert isinstance(tool, CostsTool)
+    stage.work.rack.flush()
+    assert told.wait(TIMEOUT / 1000)
+    tool.view.link_chosen.emit("stop")
+    free.set()
+    for event in events[late:]:
+        trace.append(event)
+    tool.draw(40)
+    assert not tool.is_reading
+    assert "was stopped" in tool.view.run_words.text()
+    tool.view.link_chosen.emit("again")
+    stage.qtbot.waitUntil(lambda: tool.found is not None, timeout=TIMEOUT)
+    assert len(tool.found.stages) == 90
+
+
 def test_that_a_run_that_was_left_for_one_without_times_is_added_up_on_coming_back(
     stage: WindowStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

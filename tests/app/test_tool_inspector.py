@@ -154,6 +154,27 @@ def test_that_a_long_run_is_judged_by_its_first_tokens_until_all_are_gathered(
     assert quality.note.text() == ""
 
 
+def test_that_a_run_that_grows_is_not_judged_again_after_stop(
+    stage: WindowStage, audited: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events, asked = list(audited.events), []
+    monkeypatch.setattr("app.tools.inspector.judgements", lambda *given: asked.append(1) or judgements(*given))
+    half = len(events) // 2
+    trace = Trace.of(events[:half])
+    stage.session.show_trace(trace)
+    tool = settled(stage, Selection(TOKEN, LAYER))
+    tool.view.quality.link_chosen.emit("stop")
+    before = len(asked)
+    for event in events[half:]:
+        trace.append(event)
+    tool.draw(TOKEN)
+    settled(stage)
+    assert len(asked) == before
+    tool.view.quality.link_chosen.emit("again")
+    settled(stage)
+    assert len(asked) == before + 1
+
+
 def test_that_a_bin_selects_its_tokens_everywhere_and_they_can_be_stepped_through(
     stage: WindowStage, audited: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
