@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QFileDialog
 
 from app.form_values import FormValues
@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 FILTER = "Engine settings (*.json);;All files (*)"
 RESET_QUESTION = (
     "Reset everything?",
-    "Looks, keys, layouts, the engine’s settings and the lists of recent files become as they were at first. Sessions, "
-    "models and trained parts stay.",
+    "Looks, keys, layouts, breakpoints, the engine’s settings and the lists of recent files become as they were at "
+    "first. Sessions, models and trained parts stay.",
 )
 
 
 class Appearance(QObject):
     """Keeps the program's settings and lets them act. Dialogs are imported when they are asked for."""
+
+    forgotten = Signal()
+    """Every setting was; who keeps one in memory takes its first value."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
@@ -204,3 +207,4 @@ class Appearance(QObject):
         self.reset_form()
         self._choose_theme(ThemeMode.SYSTEM)
         self.take_look(Look())
+        self.forgotten.emit()

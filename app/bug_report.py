@@ -30,7 +30,7 @@ def bug_report(failure: Failure, model: str = "", settings: FormValues | None = 
     parts = [failure.sentence, "", f"specee-viewer {version()}", *_surroundings()]
     parts.append(f"model: {model or 'none loaded'}")
     if settings is not None:
-        parts.append(f"settings: {json.dumps(settings.to_json())}")
+        parts.append(f"settings: {json.dumps(settings.to_json(), ensure_ascii=False)}")
     if log:
         parts += ["", "log:", *log[-LOG_LINES:]]
     if failure.details:

@@ -68,9 +68,9 @@ class Header(QWidget):
         event.accept()
         self.double_clicked.emit()
 
-    def add_action(self, action: QAction) -> None:
-        """A quiet button for `action`, left of the window buttons."""
-        button = QToolButton()
+    def add_action(self, action: QAction, *, small: bool = False) -> None:
+        """A quiet button for `action`, left of the window buttons; a small one, as these are, for its icon alone."""
+        button = _small(QToolButton()) if small else QToolButton()
         button.setProperty("role", "quiet")
         button.setDefaultAction(action)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -178,9 +178,9 @@ class Panel(QDockWidget):
             if was_empty:
                 self.filled.emit()
 
-    def add_action(self, action: QAction) -> None:
-        """A quiet button for `action` in the title bar."""
-        self.header.add_action(action)
+    def add_action(self, action: QAction, *, small: bool = False) -> None:
+        """A quiet button for `action` in the title bar; a small one for its icon alone."""
+        self.header.add_action(action, small=small)
 
     @property
     def is_empty(self) -> bool:
@@ -229,10 +229,15 @@ class Panel(QDockWidget):
 
 
 def _small_button(name: str, tip: str) -> QToolButton:
-    button = named(QToolButton(), name, tip)
+    button = named(_small(QToolButton()), name, tip)
     button.setProperty("role", "quiet")
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
+
+
+def _small(button: QToolButton) -> QToolButton:
+    """The same, with room for an icon only."""
     button.setFixedSize(BUTTON, BUTTON)
     button.setIconSize(QSize(BUTTON_ICON, BUTTON_ICON))
     button.setStyleSheet("padding: 2px")  # the role's own padding is made for words and leaves an icon no room
-    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button

@@ -82,7 +82,6 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Settings")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setMinimumWidth(WIDTH)
         self.choices = choices
         self._make()
         self._lay_out()
@@ -154,6 +153,7 @@ class SettingsDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(22, 18, 22, 16)
         column.setSpacing(10)
+        column.addStrut(WIDTH - 44)  # no minimum of the dialog's own: that would keep it from growing with the type
         column.addWidget(labelled("Look", "title"))
         column.addLayout(self._look_rows())
         column.addWidget(Line())

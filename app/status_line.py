@@ -80,6 +80,12 @@ class StatusLine(QStatusBar):
         super().resizeEvent(event)
         self._fit()
 
+    def changeEvent(self, event: QEvent) -> None:
+        """In other type Qt lays the bar out anew, and would show the figures over a message: that goes instead."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.StyleChange, QEvent.Type.FontChange):
+            self.clearMessage()
+
     def event(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.LayoutRequest:
             self._fit()

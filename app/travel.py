@@ -95,6 +95,10 @@ class Travel(QObject):
         self._timer.setInterval(1000 // speed)
         self._tell()
 
+    @Slot()
+    def _forget_speed(self) -> None:
+        self.set_speed(FIRST_SPEED)
+
     def show_state(self) -> None:
         """Enable what can be done now."""
         count, journey, place, actions = self._count(), self.journey, self.place, self._actions
@@ -117,6 +121,7 @@ class Travel(QObject):
         actions["first_token"].triggered.connect(self._to_first)
         actions["goto_token"].triggered.connect(self._ask)
         actions["play_recording"].triggered.connect(self.play)
+        self._window.desk.appearance.forgotten.connect(self._forget_speed)
         actions["replay_faster"].triggered.connect(self._faster)
         actions["replay_slower"].triggered.connect(self._slower)
         self._window.tools.replay.speed_chosen.connect(self.set_speed)

@@ -201,7 +201,7 @@ QGroupBox::title { subcontrol-origin: margin; left: 8px; padding: 0 4px; color: 
 
 QPushButton, QToolButton { color: $text; border-radius: 5px; padding: 5px 12px; border: 1px solid transparent;
     background: transparent; }
-QPushButton { background: $raised; border-color: $border; min-height: 18px; }
+QPushButton { background: $raised; border-color: $border; min-height: ${row}px; }
 QPushButton:hover, QToolButton:hover { background: $raised; border-color: $border; }
 QPushButton:pressed, QToolButton:pressed, QToolButton:checked { background: $selection; border-color: $accent; }
 QPushButton:focus, QToolButton:focus { border: 2px solid $accent; padding: 4px 11px; }

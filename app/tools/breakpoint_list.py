@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 from app.live_watch import LiveWatch
 from app.settings import Preferences
@@ -86,6 +86,12 @@ class BreakpointList(QObject):
     def remove(self, row: int) -> None:
         """Forget a breakpoint."""
         del self._items[row]
+        self._keep()
+
+    @Slot()
+    def clear(self) -> None:
+        """Forget all breakpoints."""
+        self._items.clear()
         self._keep()
 
     def _keep(self) -> None:

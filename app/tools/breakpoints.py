@@ -72,7 +72,7 @@ class Breakpoints(Tool):
         self._editing: Condition | None = None
         self._connect()
         for name in ("previous_interesting", "next_interesting"):
-            self.panel.add_action(self.work.window.commands[name])
+            self.panel.add_action(self.work.window.commands[name], small=True)
         return self.view
 
     def draw(self, first: int | None) -> str | None:

@@ -68,6 +68,7 @@ class Debugging(QObject):
         }
         for name, do in meanings.items():
             self._work.window.commands[name].triggered.connect(do)
+        self._work.window.desk.appearance.forgotten.connect(self.breakpoints.clear)
 
     @Slot()
     def _show_bookmarks(self) -> None:

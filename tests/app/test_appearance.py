@@ -19,6 +19,8 @@ from app.question_dialog import QuestionDialog
 from app.settings import ThemeMode
 from app.settings_dialog import SettingsDialog
 from app.theming import Theming
+from app.travel import FIRST_SPEED
+from core.analysis.conditions import WrongExit
 from core.choices import Record
 from core.report.exit_colours import ExitPalette
 from tests.app.window_stage import WindowStage, undress
@@ -128,6 +130,19 @@ def test_that_the_dialog_acts_at_once_and_follows_what_is_done_elsewhere(dressed
     assert dressed.window.desk.appearance.dialog is None
 
 
+def test_that_the_dialog_grows_with_the_type(dressed: WindowStage, theming: Theming) -> None:
+    dressed.trigger("settings")
+    dialog = dressed.window.desk.appearance.dialog
+    assert dialog is not None
+    dressed.window.desk.appearance.take_look(Look(zoom=200, projector=True))
+    finish(theming)
+    dressed.qtbot.waitUntil(lambda: dialog.width() >= dialog.minimumSizeHint().width())
+    for button in (dialog.reset, dialog.save, dialog.close_button):
+        assert button.height() > button.fontMetrics().height()
+    assert dialog.still.width() >= dialog.still.sizeHint().width()
+    dialog.close()
+
+
 def test_that_settings_are_there_at_the_next_launch_until_everything_is_reset(qtbot: QtBot) -> None:
     stage = WindowStage(qtbot)
     appearance = stage.window.desk.appearance
@@ -140,12 +155,16 @@ def test_that_settings_are_there_at_the_next_launch_until_everything_is_reset(qt
     assert window.desk.appearance.choices == wanted
     assert window.form.values().record is Record.AUDIT
     assert window.commands["projector"].isChecked()
+    stage.work.debugging.breakpoints.add(WrongExit())
+    stage.work.travel.set_speed(20)
     stage.trigger("settings")
     dialog = window.findChild(SettingsDialog)
     dialog.reset.click()
     dialog.findChild(QuestionDialog).buttons["reset"].click()
     assert window.desk.appearance.choices == replace(wanted, record=None, recoveries=None, look=Look())
     assert window.form.values() == FormValues()
+    assert not len(stage.work.debugging.breakpoints)
+    assert stage.work.travel.speed == FIRST_SPEED
     window.close()
 
 

@@ -25,6 +25,9 @@ from tests.fakes import FakeEngine
 from tests.hit_counts import hit_counts
 from widgets.selection import Selection
 
+DOCKED = 291
+"""Pixels: how wide the panel is in the first layout."""
+
 Key = Qt.Key
 
 
@@ -158,6 +161,19 @@ def test_that_the_list_is_worked_from_the_keyboard(desk: Desk) -> None:
     assert not view.hint.isVisible()
     desk.press(Key.Key_Delete)
     assert view.hint.isVisible()
+
+
+def test_that_two_digits_of_breakpoints_are_told_whole_in_the_title_of_a_docked_panel(desk: Desk) -> None:
+    for layer in range(1, 23):
+        desk.list.add(ExitAtMost(layer))
+    for row in range(10):
+        desk.list.enable(row, False)
+    desk.settle()
+    header = desk.tool.panel.header
+    header.resize(DOCKED, header.height())
+    header.layout().activate()
+    assert header.subtitle.text() == "12 on · 10 off"
+    assert header.subtitle.shown().startswith("12 on")
 
 
 def test_that_what_a_live_run_cannot_tell_is_no_count(desk: Desk) -> None:

@@ -6,6 +6,7 @@ import logging
 import threading
 from pathlib import Path
 
+import pytest
 from PySide6.QtGui import QGuiApplication
 
 from app.bug_report import bug_report
@@ -70,6 +71,13 @@ def test_that_a_report_tells_fault_versions_settings_and_log_and_no_folder_of_th
     ):
         assert words in report
     assert home not in report
+
+
+def test_that_a_home_folder_with_other_letters_than_englishs_is_in_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, "/home/jörg")
+    report = bug_report(Failure("No.", "", False), settings=FormValues(custom="/home/jörg/rule.py:Rule"))
+    assert '"~/rule.py:Rule"' in report
 
 
 def test_that_the_error_dialog_copies_a_report_with_the_windows_settings_and_log(stage: WindowStage) -> None:

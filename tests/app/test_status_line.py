@@ -63,6 +63,16 @@ def test_that_a_finished_run_shows_speed_exit_layer_and_watched_layers(line: Sta
     assert [any(words in text for text in texts) for words in ("tokens/s", "/ 12", "layers watched")] == [True] * 3
 
 
+def test_that_in_other_type_no_figure_is_painted_over_a_message(line: StatusLine, qtbot: QtBot) -> None:
+    trace = traced(audit=False)
+    line.show_figures(figures_of(trace), trace)
+    line.showMessage("Breakpoint on wrong exit.")
+    assert not line.exit.isVisible()
+    line.setStyleSheet("QLabel { font-size: 30pt }")
+    qtbot.waitUntil(lambda: line.exit.isVisible())
+    assert not line.currentMessage()
+
+
 def test_that_nothing_is_shown_as_zero_before_there_is_a_run(line: StatusLine) -> None:
     line.show_figures(Figures(), None)
     assert not any(one.isVisible() for one in (line.speed, line.exit, line.agreement, line.active))
