@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -55,7 +55,17 @@ class Header(QWidget):
         row.addWidget(self.explain_button)
         row.addWidget(self.float_button)
         row.addWidget(self.hide_button)
-        self.setFixedHeight(BUTTON + HEADER_MARGINS[1] + HEADER_MARGINS[3])
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+
+    def _fit(self) -> None:
+        """Be as high as buttons and title ask for."""
+        line = max(BUTTON, self.title.sizeHint().height())
+        self.setFixedHeight(line + HEADER_MARGINS[1] + HEADER_MARGINS[3])
 
     def apply_theme(self, theme: Theme) -> None:
         faint = mixed(theme.muted, theme.surface, 0.35)

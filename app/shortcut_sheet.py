@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 from app.command_list import Command
 from app.forms import Note, labelled, named
 from app.shortcut_keys import Keys
-from widgets.plain_table import make_heading_plain, make_plain
+from widgets.plain_table import keep_rows_high, make_heading_plain, make_plain
 from widgets.row_list import Index, RowModel
 
 SIZE = (720, 560)
@@ -185,7 +185,7 @@ class ShortcutSheet(QDialog):
         table.setModel(self._shown)
         make_plain(table)
         make_heading_plain(table)
-        table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + 10)
+        keep_rows_high(table, 10)
         table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         header = table.horizontalHeader()
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QTableView, QWidget
 
-from widgets.plain_table import make_heading_plain, make_plain
+from widgets.plain_table import keep_rows_high, make_heading_plain, make_plain
 
 Index = QModelIndex | QPersistentModelIndex
 Row = TypeVar("Row")
@@ -87,7 +87,7 @@ def make_list(table: QTableView) -> None:
     make_heading_plain(table)
     table.setWordWrap(False)
     table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + 8)
+    keep_rows_high(table, 8)
 
 
 def heading(

@@ -8,6 +8,15 @@ from pytestqt.qtbot import QtBot
 from widgets.mark_table import MarkRow, MarkTable
 
 
+def test_that_rows_are_high_enough_for_whatever_type(qtbot: QtBot) -> None:
+    table = MarkTable()
+    qtbot.addWidget(table)
+    table.rows.set_rows([MarkRow("run 1, token 2", "sky", "blue")])
+    table.setStyleSheet("QWidget { font-size: 40pt }")
+    table.ensurePolished()
+    assert table.rowHeight(0) > table.fontMetrics().height() > 40
+
+
 def test_that_asking_again_for_a_note_goes_on_with_the_one_that_is_written(qtbot: QtBot) -> None:
     table = MarkTable()
     qtbot.addWidget(table)
