@@ -78,9 +78,10 @@ def _source(name: str) -> str:
 
 
 def _picture(drawing: QSvgRenderer, size: int) -> QPixmap:
+    """Qt keeps what painted a picture, 8 KB, for as long as the picture; of the copy there is only the picture."""
     picture = QPixmap(size, size)
     picture.fill(Qt.GlobalColor.transparent)
     painter = QPainter(picture)
     drawing.render(painter, QRectF(0, 0, size, size))
     painter.end()
-    return picture
+    return picture.copy()

@@ -111,13 +111,14 @@ class ChipPainter:
         if key not in self._bodies:
             if len(self._bodies) >= BODIES:
                 self._bodies.clear()
-            body = self._bodies[key] = QPixmap(size * ratio)
+            body = QPixmap(size * ratio)
             body.setDevicePixelRatio(ratio)
             body.fill(self.theme.surface)
             painter = QPainter(body)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             self._paint_body(painter, QRect(QPoint(), size), chip)
             painter.end()
+            self._bodies[key] = body.copy()  # without what painted it, which Qt keeps: 8 KB
         return self._bodies[key]
 
     def _paint_body(self, painter: QPainter, rect: QRect, chip: ChipState) -> None:

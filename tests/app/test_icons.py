@@ -1,0 +1,41 @@
+"""Icons: pictures in the theme's colours."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.icons import SIZES, icon
+
+ROOM = 3 * 2**10
+"""Bytes for one of an icon's pictures, most of it the largest one's pixels; what paints one would take 8 KiB."""
+
+
+class _Allocated(ctypes.Structure):
+    """glibc's `struct mallinfo2`."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+    )
+
+
+def allocated() -> int:
+    """Bytes that this thread's heap has given out."""
+    try:
+        ask = ctypes.CDLL(None).mallinfo2
+    except (AttributeError, TypeError):
+        pytest.skip("only glibc tells what is allocated")
+    ask.restype = _Allocated
+    told: int = ask().uordblks
+    return told
+
+
+def test_that_an_icon_keeps_its_pictures_but_not_what_painted_them(qtbot: QtBot) -> None:
+    icon("run", "#123456", "#888888")  # what Qt needs for the first
+    count, before = 20, allocated()
+    for number in range(count):
+        icon("run", f"#1234{number:02x}", "#888888")
+    assert (allocated() - before) / (count * 2 * len(SIZES)) < ROOM
