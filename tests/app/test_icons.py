@@ -16,10 +16,7 @@ ROOM = 3 * 2**10
 class _Allocated(ctypes.Structure):
     """glibc's `struct mallinfo2`."""
 
-    _fields_ = tuple(
-        (name, ctypes.c_size_t)
-        for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
-    )
+    _fields_ = (("before", ctypes.c_size_t * 7), ("uordblks", ctypes.c_size_t), ("after", ctypes.c_size_t * 2))
 
 
 def allocated() -> int:
