@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -208,9 +208,14 @@ class Library:
 
     # Saving
 
-    def runs_to_save(self) -> list[StoredRun | MemoryRun]:
-        """Every run, from where it is best had; raises `UserError` where a file cannot be read any more."""
-        return [self._to_save(entry) for entry in self._entries.values()]
+    def to_save(self, less: Collection[int] = ()) -> tuple[list[StoredRun | MemoryRun], list[Mark]]:
+        """Every run, from where it is best had, and all marks, but for the runs of the numbers in `less`.
+
+        Raises:
+            UserError: a file cannot be read any more.
+        """
+        runs = [self._to_save(entry) for entry in self._entries.values() if entry.number not in less]
+        return runs, [mark for mark in self.marks if mark.run not in less]
 
     def saved_to(self, path: Path, running: int | None) -> None:
         """Everything is in this file now, but for what is still to come of the run `running`.
@@ -299,6 +304,12 @@ class Library:
         if entry.trace is not None and self._place(entry) is None:
             return MemoryRun(entry.trace)
         return StoredRun(self._file(entry), entry.number)
+
+
+def newest_run(file: SessionFile, on_damage: Callable[[UserError], None]) -> StoredTrace | None:
+    """The newest run of a file that has something to show; raises `UserError` where it cannot be read."""
+    numbers = [run.number for run in file.runs if run.tokens or run.in_flight]
+    return file.trace(numbers[-1], on_damage) if numbers else None
 
 
 def _traits(path: Path) -> tuple[int, ...] | None:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog
 
+from app import session_words as said
 from app.failure import Failure, describe
 from app.file_work import CANCELLED, FileWork, Work
-from app.library import Library
+from app.library import Library, newest_run
 from app.main_window import MainWindow
 from app.question_dialog import Answer, QuestionDialog
 from app.recovery import Leftover
 from app.session import Session
-from app.session_words import OVERTAKEN_ANSWERS, UNSAVED_ANSWERS, overtaken_question, unsaved_question
 from core.errors import UserError
 from core.progress import Report, check
 from core.trace.marks import Mark
 from core.trace.reading import ReadableTrace
-from core.trace.saving import save_session
+from core.trace.saving import save_readable
 from core.trace.session_file import SessionFile
 from core.trace.stored_trace import StoredTrace
 from core.trace.trace import Trace
@@ -81,7 +82,7 @@ class SessionFiles(QObject):
     @Slot()
     def choose(self) -> None:
         """Ask which session to open."""
-        name, _ = QFileDialog.getOpenFileName(self._window, "Open a session", self._folder(), FILTER)
+        name, _ = QFileDialog.getOpenFileName(self._window, "Open a session", self._preferences.session_folder, FILTER)
         if name:
             self.open(Path(name))
 
@@ -103,14 +104,14 @@ class SessionFiles(QObject):
             self.save_as(then)
         elif self.library.is_overtaken:
             ways = {"save_as": lambda: self.save_as(then), "replace": lambda: self._write(path, then)}
-            self.ask(overtaken_question(path), OVERTAKEN_ANSWERS, lambda answer: ways.get(answer, int)())
+            self.ask(said.overtaken_question(path), said.OVERTAKEN_ANSWERS, lambda answer: ways.get(answer, int)())
         else:
             self._write(path, then)
 
     @Slot()
     def save_as(self, then: Then | None = None) -> None:
         """Ask where to save, then do so."""
-        start = self.library.path or Path(self._folder()) / f"session{SUFFIX}"
+        start = self.library.path or Path(self._preferences.session_folder) / f"session{SUFFIX}"
         name, _ = QFileDialog.getSaveFileName(self._window, "Save the session", str(start), FILTER)
         if name:
             path = Path(name)
@@ -123,9 +124,8 @@ class SessionFiles(QObject):
 
     def recover(self, left: Leftover) -> None:
         """Show what a crash has left, as part of the session that was open then; it is unsaved."""
-        numbers = [run.number for run in left.file.runs if run.tokens or run.in_flight]
         try:
-            trace = left.file.trace(numbers[-1], self._damaged.emit) if numbers else None
+            trace = newest_run(left.file, self._damaged.emit)
             if left.origin is not None and left.origin.is_file():
                 self.library.fill(SessionFile(left.origin))
             self.library.fill(left.file, [trace] if trace else [], saved=False)
@@ -193,7 +193,8 @@ class SessionFiles(QObject):
         if self.is_busy or self.dialog is not None:
             return
         if self.library.is_unsaved:
-            self.ask(unsaved_question(self.library), UNSAVED_ANSWERS, lambda answer: self._answered(answer, then))
+            question = said.unsaved_question(self.library)
+            self.ask(question, said.UNSAVED_ANSWERS, lambda answer: self._answered(answer, then))
         else:
             then()
 
@@ -210,8 +211,7 @@ class SessionFiles(QObject):
         def work(_report: Report, cancel: threading.Event) -> tuple[SessionFile, StoredTrace | None]:
             file = SessionFile(path)
             try:
-                numbers = [run.number for run in file.runs if run.tokens or run.in_flight]
-                trace = file.trace(numbers[-1], self._damaged.emit) if numbers else None
+                trace = newest_run(file, self._damaged.emit)
                 check(cancel)
             except BaseException:
                 file.close()
@@ -266,20 +266,25 @@ class SessionFiles(QObject):
 
     # Saving
 
-    def _write(self, path: Path, then: Then | None) -> None:
+    def _write(self, path: Path, then: Then | None, less: Collection[int] = ()) -> None:
+        """Save to this file, without the runs of these numbers; the user is asked where others cannot be read."""
         if self.is_busy:
             return
         running = self._running
         try:
-            runs, marks = self.library.runs_to_save(), self.library.marks
+            runs, marks = self.library.to_save(less)
         except UserError as error:
             self._fail(describe(error))
             return
 
-        def work(report: Report, cancel: threading.Event) -> None:
-            save_session(path, runs, marks, report, cancel)
+        def over(lost: list[int]) -> None:
+            ways = {"save": lambda: self._write(path, then, {*less, *lost})}
+            if lost:
+                self.ask(said.lost_question(lost), said.LOST_ANSWERS, lambda answer: ways.get(answer, int)())
+            else:
+                self._written(path, running, then)
 
-        self._do("Saving the session", work, lambda _: self._written(path, running, then))
+        self._do("Saving the session", partial(save_readable, path, runs, marks), over)
 
     def _written(self, path: Path, running: int | None, then: Then | None) -> None:
         try:
@@ -338,9 +343,3 @@ class SessionFiles(QObject):
         self._window.show_session(self.library.path, unsaved=self.library.is_unsaved, busy=self.is_busy)
         shown = self._session.trace.started if self._session.trace is not None else None
         self._window.status.show_recording(self.library.whereabouts(shown.run) if shown else None)
-
-    def _folder(self) -> str:
-        for name in self._preferences.recent_sessions:
-            if Path(name).parent.is_dir():
-                return str(Path(name).parent)
-        return str(Path.home())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -25,6 +26,10 @@ OVERTAKEN_ANSWERS = (
     Answer("replace", "&Replace", "Save over the file, and lose what the other program wrote"),
     Answer("cancel", "&Cancel", "Save nothing (Esc)"),
 )
+LOST_ANSWERS = (
+    Answer("save", "&Save the others", "Save the session without the runs that are lost"),
+    Answer("cancel", "&Cancel", "Save nothing (Esc)"),
+)
 LEFTOVER_ANSWERS = (
     Answer("open", "&Open", "Show what was recorded; it stays unsaved until you save it"),
     Answer("discard", "&Discard", "Take the recording away for good"),
@@ -46,6 +51,12 @@ def unsaved_question(library: Library) -> tuple[str, str]:
 def overtaken_question(path: Path) -> tuple[str, str]:
     """Title and sentence before a file is replaced that is not the one that was opened."""
     return "Replace what others wrote?", f"Another window or program has changed {path.name} since it was opened here."
+
+
+def lost_question(lost: Sequence[int]) -> tuple[str, str]:
+    """Title and sentence on runs of these 0-based numbers that cannot be saved."""
+    runs = f"Run {lost[0] + 1}" if len(lost) == 1 else f"{counted(len(lost), 'run')} of this session"
+    return "Save the others?", f"{runs} cannot be read any more: the file was replaced, or its disk taken away."
 
 
 def leftover_question(left: Leftover) -> tuple[str, str]:

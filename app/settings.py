@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TypeVar
 
 from PySide6.QtCore import QByteArray, QSettings
@@ -147,6 +148,12 @@ class Preferences:
         """Put `path` first among the recent sessions."""
         others = [name for name in self.recent_sessions if name != path]
         self._store.setValue("session/recent", json.dumps([path, *others][:RECENT_SESSIONS]))
+
+    @property
+    def session_folder(self) -> str:
+        """Where the newest of these lie, of the folders that are still there; else the user's own."""
+        parents = (Path(name).parent for name in self.recent_sessions)
+        return str(next((folder for folder in parents if folder.is_dir()), Path.home()))
 
     def forget_session(self, path: str) -> None:
         """Take a path that cannot be opened out of the recent sessions."""

@@ -230,12 +230,6 @@ def sound(path: Path) -> Iterator[None]:
         raise damaged(path, str(error).rstrip(".")) from error
 
 
-def is_spoiled(error: sqlite3.Error) -> bool:
-    """Whether it says that what is read is no database of ours, or not any more."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-    return code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
 def _explanation(path: Path, error: sqlite3.Error) -> UserError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):

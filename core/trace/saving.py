@@ -65,6 +65,30 @@ def save_session(
         database.remove(partial)
 
 
+def save_readable(
+    path: Path,
+    runs: Sequence[StoredRun | MemoryRun],
+    marks: Iterable[Mark],
+    report: Report,
+    cancel: threading.Event | None,
+) -> list[int]:
+    """As `save_session`; where only some of the runs can be read, saves nothing and gives the numbers of the others."""
+    lost = [run.number for run in runs if isinstance(run, StoredRun) and not _is_readable(run)]
+    if lost and len(lost) < len(runs):
+        return lost
+    save_session(path, runs, marks, report, cancel)  # which says why nothing can be read
+    return []
+
+
+def _is_readable(run: StoredRun) -> bool:
+    """Whether its file still gives it: it may have been written over, or its disk taken away."""
+    try:
+        RawRun.of(run.file, run.number)
+    except UserError:
+        return False
+    return True
+
+
 class _Watch:
     """Counts the tokens that were written, tells of them, and breaks off once that is wanted."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -63,8 +64,7 @@ class SessionFile:
         self._database = database.open_to_read(path)
         self._uids: dict[int, str] = {}
         """By number, by what each run is known for the one that it is."""
-        self._version = -1
-        """SQLite's, as the file was when its runs were last seen to be those."""
+        self._traits = _traits(path)
         try:
             self.runs: tuple[RunInfo, ...] = self._read_runs()
             """In the order of their numbers."""
@@ -129,20 +129,31 @@ class SessionFile:
     def _check_same(self) -> None:
         """Refuse a file that somebody has written over in place: it would give another run's events for those of ours.
 
-        One that was renamed over, or deleted, is still read as it was.
+        One that was renamed over, or deleted, is still read as it was. SQLite itself looks at a counter of changes,
+        which two files may share; what it has in memory is then of the old one.
         """
+        now = _traits(self.path)
+        if now == self._traits or now[:1] != self._traits[:1]:
+            return
         try:
-            version = self._database.execute("PRAGMA data_version").fetchone()[0]
-            if version == self._version:
-                return
-            found = {run: str(uid) for run, uid in self._database.execute("SELECT run, uid FROM runs").fetchall()}
-        except sqlite3.DatabaseError as error:
-            if not self._uids or not database.is_spoiled(error):
-                raise
-            found = {}
-        if not self._uids.items() <= found.items():
-            raise UserError(f"{self.path} was replaced by another program while it was open; open it again.")
-        self._version = version
+            fresh = self._opened_anew()
+        except UserError as error:
+            raise UserError(f"{self.path} was replaced by another program while it was open; open it again.") from error
+        self._database.close()
+        self._database, self._traits = fresh, now
+
+    def _opened_anew(self) -> sqlite3.Connection:
+        """The file as it is now; raises `UserError` unless it has every run that was there."""
+        fresh = database.open_to_read(self.path)
+        try:
+            with explained(self.path), sound(self.path):
+                found = {run: str(uid) for run, uid in fresh.execute("SELECT run, uid FROM runs").fetchall()}
+            if not self._uids.items() <= found.items():
+                raise database.damaged(self.path)
+        except BaseException:
+            fresh.close()
+            raise
+        return fresh
 
     def _read_runs(self) -> tuple[RunInfo, ...]:
         layouts = dict(self.rows("SELECT layout, kinds FROM layouts"))
@@ -155,6 +166,14 @@ class SessionFile:
             runs = tuple(_run_info(row, known) for row in rows)
         self._uids = {run.number: run.uid for run in runs}
         return runs
+
+
+def _traits(path: Path) -> tuple[int, ...]:
+    """By what a file is told from another one, which comes first, and from itself once it is changed; () if gone."""
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_ino, found.st_mtime_ns, found.st_size
+    return ()
 
 
 def _run_info(row: tuple[Any, ...], layouts: dict[int, Layout]) -> RunInfo:

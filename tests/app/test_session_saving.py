@@ -79,6 +79,30 @@ def test_that_what_another_window_saved_meanwhile_is_not_lost_without_a_question
     assert path.read_bytes() != theirs
 
 
+def test_that_runs_whose_file_was_written_over_keep_no_other_from_being_saved(
+    stage: RecordingStage, tmp_path: Path, save_to: Path
+) -> None:
+    path = written(tmp_path / "old.specee", fake_run_events(4))
+    stage.open_file(path)
+    stage.files.put_mark(Mark(0, 1, None))
+    stage.load()
+    stage.run()
+    path.write_bytes(written(tmp_path / "other.specee", fake_run_events(9)).read_bytes())
+    for answer in ("cancel", "save"):
+        assert not save_to.exists()
+        assert stage.files.library.is_unsaved
+        stage.trigger("save_session_as")
+        stage.settle()
+        assert stage.question().startswith("Run 1 cannot be read any more")
+        stage.answer(answer)
+        stage.settle()
+    with contextlib.closing(SessionFile(save_to)) as file:
+        assert [(run.number, run.tokens) for run in file.runs] == [(1, 6)]
+        assert file.marks() == []
+    assert not stage.files.library.is_unsaved
+    assert recovery_files() == []
+
+
 def test_that_what_comes_after_saving_is_unsaved_again_and_saved_without_a_question(
     stage: RecordingStage, save_to: Path
 ) -> None:
