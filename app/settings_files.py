@@ -22,11 +22,12 @@ SUFFIX = ".json"
 
 
 def write_settings(path: Path, values: FormValues) -> None:
-    """Write the settings over whatever file is there.
+    """Write the settings over whatever file is there; the user's home folder, which is nobody else's, becomes ~.
 
     Raises:
         UserError: it cannot be written; what was there is as it was.
     """
+    values = dataclasses.replace(values, custom=_at_home(values.custom))
     text = json.dumps(
         {"kind": KIND, "version": VERSION, "written by": f"specee-viewer {version()}", "settings": values.to_json()},
         indent=2,
@@ -60,6 +61,13 @@ def read_settings(path: Path) -> FormValues:
     if wrong := [name for name in known if getattr(readable, name) != getattr(values, name)]:
         raise UserError(f"{path.name} cannot be used: {min(wrong)} is out of its range; put that right in the file.")
     return values
+
+
+def _at_home(reference: str) -> str:
+    """A policy's file, which may begin with ~ wherever it is named, without what the home folder is called."""
+    home = str(Path.home())
+    inside = reference.startswith((f"{home}/", f"{home}{os.sep}"))
+    return f"~{reference[len(home) :]}" if inside and len(home) > 1 else reference
 
 
 def _loaded(path: Path) -> Any:

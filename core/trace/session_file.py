@@ -118,7 +118,11 @@ class SessionFile:
             if self.is_closed:
                 raise UserError(f"{self.path} was closed meanwhile; open it again.")
             self._check_same()
-            return self._database.execute(query, values).fetchall()
+            try:
+                return self._database.execute(query, values).fetchall()
+            except sqlite3.DatabaseError:
+                self._check_same()  # it may have been written over right now
+                raise
 
     def close(self) -> None:
         """Let go of the file. Its traces cannot read on."""

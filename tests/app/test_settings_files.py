@@ -39,6 +39,14 @@ def test_that_what_is_saved_comes_back_and_what_is_left_out_is_the_default(tmp_p
     assert read_settings(path) == replace(FormValues(), threshold=0.25)
 
 
+def test_that_a_file_that_is_passed_on_does_not_name_the_home_folder(tmp_path: Path) -> None:
+    home = str(Path.home())
+    given = {f"{home}/rules/own.py:Own": "~/rules/own.py:Own", f"/mnt{home}/own.py:Own": f"/mnt{home}/own.py:Own"}
+    for reference, saved in given.items():
+        write_settings(tmp_path / "mine.json", replace(VALUES, policy=Policy.CUSTOM, custom=reference))
+        assert read_settings(tmp_path / "mine.json").custom == saved
+
+
 def settings(**changed: Any) -> str:
     return json.dumps({"kind": KIND, "version": 1, "settings": changed})
 
