@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from app.foreseen import Foreseen
@@ -20,7 +21,8 @@ REST = "the curves' rest"
 
 class CurvesPanel:
     """Draws curves and the words above them: at once, or, of the newest token while the window is calm, the picture of
-    the curves in one turn and all else in the next. Together they are the longest of a run's turns."""
+    the curves in one turn, all else of the plot in the next, and the words in a third. Together they are the longest of
+    a run's turns."""
 
     def __init__(self, view: ProbabilityCurvesView, panel: Panel, throttle: Throttle, foreseen: Foreseen) -> None:
         self._view, self._panel, self._throttle, self._foreseen = view, panel, throttle, foreseen
@@ -30,13 +32,14 @@ class CurvesPanel:
         self.forget()
         node = _node_of(record, chosen)
         curves = self._foreseen.curves(trace, record, node)
-        show = partial(self._show, curves, why_no_draft(trace, record), _words(record, node), theme)
+        tell = partial(self._tell, curves, _words(record, node), theme)
         is_newest = record.token + 1 >= trace.emitted_count  # another one was chosen by the user, who waits for no turn
         if is_newest and self._throttle.calm and curves is not None:
             self._view.expect(curves)
-            self._throttle.request(REST, show)
+            self._throttle.request(REST, partial(self._show_then, curves, tell))
         else:
-            show()
+            self._view.set_curves(curves, why_no_draft(trace, record))
+            tell()
 
     def clear(self) -> None:
         """Show nothing, as no token is selected."""
@@ -48,8 +51,11 @@ class CurvesPanel:
         """Show no more what waits for its turn."""
         self._throttle.cancel(REST)
 
-    def _show(self, curves: CandidateCurves | None, why_empty: str, words: str, theme: Theme) -> None:
-        self._view.set_curves(curves, why_empty)
+    def _show_then(self, curves: CandidateCurves, tell: Callable[[], None]) -> None:
+        self._view.set_curves(curves)
+        self._throttle.request(REST, tell)
+
+    def _tell(self, curves: CandidateCurves | None, words: str, theme: Theme) -> None:
         audited = curves is not None and curves.audit is not None
         legend = f" &nbsp;{unbroken(self._view.legend_html(theme, audited))}" if curves is not None else ""
         self._panel.set_subtitle(words + legend)

@@ -1,4 +1,4 @@
-"""While a run is at full speed the curves' picture comes in one turn and all else in the next; else all at once."""
+"""While a run is at full speed the curves' picture, their plot's rest and the words take a turn each."""
 
 from __future__ import annotations
 
@@ -46,13 +46,16 @@ def test_that_curves_are_shown_at_once_unless_a_run_is_at_full_speed(stage: Stag
     assert stage.throttle.idle
 
 
-def test_that_a_run_at_full_speed_shows_its_newest_in_the_next_turn(stage: Stage) -> None:
+def test_that_a_run_at_full_speed_shows_its_newest_in_the_next_turn_and_says_so_in_another(stage: Stage) -> None:
     stage.throttle.set_calm(True)
     stage.draw(NEWEST)
     assert stage.shown() is None
     stage.throttle.tick()
     assert stage.shown() == NEWEST
+    assert stage.panel.header.subtitle.text() == ""
+    stage.throttle.tick()
     assert stage.panel.header.subtitle.text().startswith("token 7")
+    assert stage.throttle.idle
 
 
 def test_that_what_waits_is_not_shown_over_what_came_later(stage: Stage) -> None:
