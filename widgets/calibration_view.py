@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QFont, QStandardItem, QStandardItemModel
+from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QLabel,
     QStackedLayout,
     QTabBar,
-    QTableView,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -23,7 +22,7 @@ from widgets.calibration_plots import CurvePlot, ReliabilityPlot
 from widgets.calibration_words import TAB_NAMES, Quality, Tab, bin_name, counted, headline, heads, rows
 from widgets.palette import Theme
 from widgets.plain_table import make_plain
-from widgets.theme import SMALL
+from widgets.small_table import SmallTable
 
 WAITING = "The audited tokens are being gathered…"
 
@@ -202,20 +201,23 @@ class CalibrationView(QWidget):
 _LINKS = Qt.TextInteractionFlag.LinksAccessibleByMouse | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
 
 
-def _fill(table: QTableView, found: Quality, tab: Tab) -> None:
-    model = QStandardItemModel(table)
-    model.setHorizontalHeaderLabels(list(heads(tab)))
-    for row in rows(found, tab):
+def _fill(table: SmallTable, found: Quality, tab: Tab) -> None:
+    model, right = QStandardItemModel(table), Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+    shown, named = rows(found, tab), list(heads(tab))
+    model.setHorizontalHeaderLabels(named)
+    for row in shown:
         items = [QStandardItem(text) for text in row]
         for item in items:
-            item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            item.setTextAlignment(right)
             item.setEditable(False)
         model.appendRow(items)
+    for column in range(len(named)):
+        model.horizontalHeaderItem(column).setTextAlignment(right)
     before = table.model()
     table.setModel(model)
-    if before is not None:
-        before.deleteLater()
-    table.resizeColumnsToContents()
+    before.deleteLater()
+    table.fit([max((row[column] for row in shown), key=len, default="") for column in range(len(named))])
+    table.horizontalHeader().setStretchLastSection(False)
 
 
 def _tabs() -> QTabBar:
@@ -227,14 +229,11 @@ def _tabs() -> QTabBar:
     return tabs
 
 
-def _table() -> QTableView:
-    table = QTableView()
-    table.setAccessibleName("The predictor’s quality as a table")
+def _table() -> SmallTable:
+    model = QStandardItemModel()
+    table = SmallTable("The predictor’s quality as a table", model, spare=5)
+    model.setParent(table)
     make_plain(table, several=True)
-    small = QFont(table.font())
-    small.setPointSizeF(small.pointSizeF() * SMALL)
-    table.setFont(small)
-    table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + 5)
     return table
 
 

@@ -6,18 +6,19 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPainter, QPixmap
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from widgets.cost_bars import LOOKS, WORDS, CostBar, CostBars, fill, milliseconds, stage_words
 from widgets.palette import DARK, Theme
-from widgets.plain_table import make_plain
-from widgets.theme import SMALL
+from widgets.small_table import SmallTable
 
 Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 SWATCH = 14
 """Pixels of the sign beside a stage's name."""
 UNKNOWN = "–"
+WIDEST_NAME, WIDEST_NUMBER = max(WORDS.values(), key=len), "9,999,999.9"
+"""What columns have room for."""
 
 
 class CostTableModel(QAbstractTableModel):
@@ -96,29 +97,26 @@ def swatch(stage: int, theme: Theme) -> QPixmap:
     return made
 
 
-class CostTable(QTableView):
+class CostTable(SmallTable):
     """As high as its rows: the panel scrolls as a whole."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.rows = CostTableModel(self)
-        self.setModel(self.rows)
-        self.setAccessibleName("Time by stage as a table")
-        make_plain(self)
-        self.setWordWrap(False)
+        self.rows = CostTableModel()
+        super().__init__("Time by stage as a table", self.rows, parent)
+        self.rows.setParent(self)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        small = QFont(self.font())
-        small.setPointSizeF(small.pointSizeF() * SMALL)
-        self.setFont(small)
-        self.rows.font = small
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
         self.rows.modelReset.connect(self._fit)
 
+    def restyle(self, small: QFont) -> None:
+        self.rows.font = small
+
     def _fit(self) -> None:
-        self.setColumnWidth(0, 160)
-        for column in range(1, self.rows.columnCount()):
-            self.setColumnWidth(column, 84)
+        self.fit([f"{WIDEST_NAME} {SWATCH * ' '}", *[WIDEST_NUMBER] * (self.rows.columnCount() - 1)])
+        self.horizontalHeader().setStretchLastSection(False)
+
+    def _resize_columns(self) -> None:
+        super()._resize_columns()
         rows = self.rows.rowCount() * self.verticalHeader().defaultSectionSize()
         self.setFixedHeight(rows + self.horizontalHeader().sizeHint().height() + 4)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractTableModel, QEvent, QItemSelectionModel, QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from core.trace.events import IntArray
@@ -86,10 +86,19 @@ class FoundTable(QTableView):
         make_list(self)
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setStretchLastSection(True)
+        self._fit_columns()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Columns are as wide as the type asks for, whatever that becomes."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit_columns()
+
+    def _fit_columns(self) -> None:
         letter = self.fontMetrics().horizontalAdvance("0")
         for column, letters in enumerate((6, 9, 4)):
-            header.resizeSection(column, letter * letters + 16)
-        header.setStretchLastSection(True)
+            self.horizontalHeader().resizeSection(column, letter * letters + 16)
 
     def show_tokens(self, tokens: IntArray, describe: Describe, chosen: int | None) -> None:
         """These tokens, with the cursor on the chosen one where it is among them; emits nothing."""

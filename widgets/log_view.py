@@ -142,6 +142,7 @@ class LogView(QTableView):
     def apply_theme(self, theme: Theme) -> None:
         self.rows.apply_theme(theme)
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
+        self._fit_columns()
 
     def _note_place(self) -> None:
         bar = self.verticalScrollBar()
@@ -157,6 +158,10 @@ class LogView(QTableView):
         self.setWordWrap(False)
         header = self.horizontalHeader()
         header.setStretchLastSection(True)
-        for column, example in enumerate(("00:00:00", Kind.WARNING.value)):
+        for column in range(2):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Interactive)
-            header.resizeSection(column, self.fontMetrics().horizontalAdvance(example) + 28)
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        for column, example in enumerate(("00:00:00", Kind.WARNING.value)):
+            self.horizontalHeader().resizeSection(column, self.fontMetrics().horizontalAdvance(example) + 28)
