@@ -144,7 +144,7 @@ class SessionFile:
         except UserError as error:
             raise UserError(f"{self.path} was replaced by another program while it was open; open it again.") from error
         self._database.close()
-        self._database, self._traits = fresh, now
+        self._database, self._traits = fresh, _traits(self.path)  # opening may have brought a recording to rest
 
     def _opened_anew(self) -> sqlite3.Connection:
         """The file as it is now; raises `UserError` unless it has every run that was there."""

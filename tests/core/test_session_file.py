@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from core.choices import Policy, Record
 from core.config import RunSettings, SchedulerSettings
 from core.engine import Engine, RunRequest
 from core.errors import UserError
-from core.trace import packing, stored_trace
+from core.trace import database, packing, stored_trace
+from core.trace.database import open_to_read
 from core.trace.events import EndReason, Event, KVUpdated, LayerRun, RunEnded, TokenEmitted
 from core.trace.marks import Mark
 from core.trace.overview import NUMBERS
@@ -223,6 +225,27 @@ def test_that_a_file_that_is_written_over_with_more_than_it_held_is_read_on(tmp_
     save_session(tmp_path / "more.specee", more)
     file.path.write_bytes((tmp_path / "more.specee").read_bytes())
     assert same_events(list(trace.events), fake_run_events(300))
+
+
+def test_that_a_file_that_is_recorded_into_is_not_opened_again_for_each_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was recorded goes on into the file itself now and then, which changes it."""
+    events, opened = fake_run_events(12, run=1), []
+    writer = SessionWriter(tmp_path / "s.specee")
+    for event in fake_run_events(9):
+        writer.take(event)
+    file = SessionFile(writer.path)
+    monkeypatch.setattr(database, "open_to_read", lambda path: opened.append(1) or open_to_read(path))
+    os.utime(writer.path, ns=(0, 0))  # as though that had just happened
+    for event in events:
+        writer.take(event)
+        if isinstance(event, TokenEmitted):
+            file.rows("SELECT run FROM runs")
+    assert len(opened) == 1
+    assert same_events(list(file.trace(0).events), fake_run_events(9))
+    file.close()
+    writer.close()
 
 
 def test_that_marks_are_set_changed_and_taken_away(tmp_path: Path) -> None:
