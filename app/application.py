@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from app.calm import calm_collector, take_short_turns
+from app.calm import calm_collector, share_heaps, take_short_turns
 from app.screen import require_screen
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def run_app(
 
 
 def make_application() -> QApplication:
-    """The QApplication with its names, icon and fonts' smoothing set."""
+    """The QApplication with its names, icon and fonts' smoothing set, and memory shared out for its threads."""
+    share_heaps()
     from PySide6.QtCore import QCoreApplication
     from PySide6.QtGui import QGuiApplication
     from PySide6.QtWidgets import QApplication

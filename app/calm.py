@@ -14,10 +14,25 @@ from pathlib import Path
 SWITCH_INTERVAL = 0.0001
 """Seconds after which Python's threads take turns; the default of 5 ms lets pure-Python stretches stall the window."""
 
+HEAPS = 2
+_M_ARENA_MAX = -8
+"""glibc's name for how many heaps there may be, from `malloc.h`."""
+
 
 def take_short_turns() -> None:
     """Let no thread of Python's keep the others waiting for long."""
     sys.setswitchinterval(SWITCH_INTERVAL)
+
+
+def share_heaps() -> None:
+    """Let the threads besides the window's have one heap together, where glibc would give each its own.
+
+    Each keeps what was freed at its end, up to tens of MiB, and only the first one gives it back when asked. To be
+    called before there are threads; nothing happens where there is another C library, or where the user has chosen.
+    """
+    choose = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if choose is not None and "MALLOC_ARENA_MAX" not in os.environ:
+        choose(_M_ARENA_MAX, HEAPS)
 
 
 @contextmanager

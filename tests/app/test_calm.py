@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -47,3 +48,29 @@ def test_that_torchs_largest_library_is_there_before_torch_and_torch_finds_it() 
 @pytest.mark.parametrize(("package", "library"), [("no_such_package", "a.so"), ("numpy", "a.so"), ("pytest", "a.so")])
 def test_that_a_library_that_is_not_there_is_left_to_the_import(package: str, library: str) -> None:
     assert not load_library(package, library)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems' heaps are their own")
+@pytest.mark.parametrize(("chosen", "most"), [(None, 2), ("4", 4)])
+def test_that_threads_share_a_heap_unless_the_user_has_chosen(chosen: str | None, most: int) -> None:
+    program = (
+        "import ctypes, os, threading\n"
+        "from app.calm import share_heaps\n"
+        "share_heaps()\n"
+        "c = ctypes.CDLL(None)\n"
+        "c.malloc.restype = ctypes.c_void_p\n"
+        "there = threading.Barrier(6)\n"
+        "def take(): c.malloc(3000), there.wait()\n"
+        "threads = [threading.Thread(target=take) for _ in range(6)]\n"
+        "[thread.start() for thread in threads], [thread.join() for thread in threads]\n"
+        "c.fopen.restype, c.fopen.argtypes = ctypes.c_void_p, (ctypes.c_char_p, ctypes.c_char_p)\n"
+        "c.malloc_info(0, ctypes.c_void_p(c.fopen(b'/dev/stdout', b'w'))), c.fflush(None)\n"
+    )
+    kept = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
+    env = kept | ({"MALLOC_ARENA_MAX": chosen} if chosen else {})
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    if "malloc_info" in done.stderr:
+        pytest.skip("another C library")
+    assert done.stdout.count("<heap nr=") == most, done.stderr
