@@ -15,6 +15,7 @@ from core.choices import Head
 from core.trace.growing import Growing
 from core.trace.overview import UNKNOWN, Overview
 from core.trace.reading import ReadableTrace
+from core.trace.veiled import VeiledTrace
 
 _LAYERS, _SECONDS, _ACTIVE, _SCHEDULES, _AUDITED, _AGREEING, _PASSES, _CHECKS, _MISSES = range(9)
 """Columns of the running sums."""
@@ -26,17 +27,30 @@ class Figures:
     """Exit layers, outcomes and means over the emitted tokens of one trace."""
 
     def __init__(self) -> None:
-        self._trace: ReadableTrace | None = None
+        self._whole: ReadableTrace | None = None
+        """The run of which tokens are told, with those that are not."""
+        self._is_swept = False
+        """Whether it had ended when it was taken in: nothing is to come of it."""
+        self._count = 0
         self._exit_layers, self._outcomes = Growing(np.int64), Growing(np.uint8)
         self._means = Growing(np.float32)
         self._sums = Growing(np.float64, (9,))
         """Sums over the tokens so far, by column, so that a tail can be taken back."""
 
     def update(self, trace: ReadableTrace | None, first: int) -> None:
-        """Take in the tokens from `first` on; all of them where the trace is another one."""
-        if trace is not self._trace:
-            self._trace, first = trace, 0
-        first = min(first, self.count)
+        """Take in the tokens from `first` on; all of them where the trace is another one.
+
+        A veil over a run, or its end, only changes how many tokens are told: a sweep over a long run takes two frames.
+        """
+        whole = trace.of if isinstance(trace, VeiledTrace) else trace
+        if whole is not self._whole:
+            self._whole, self._is_swept, first = whole, False, 0
+        if not self._is_swept:
+            self._sweep(whole, min(first, len(self._exit_layers)))
+            self._is_swept = whole is not None and whole.ended is not None
+        self._count = trace.emitted_count if trace else 0
+
+    def _sweep(self, trace: ReadableTrace | None, first: int) -> None:
         seen = trace.overview if trace else Overview(0)
         self._exit_layers.replace(first, seen.exit_layers[first:])
         self._outcomes.replace(first, outcomes(trace, first) if trace else [])
@@ -48,8 +62,8 @@ class Figures:
 
     @property
     def count(self) -> int:
-        """How many tokens have been emitted."""
-        return len(self._exit_layers)
+        """How many tokens are told; all that have been emitted, but for a veil."""
+        return self._count
 
     @property
     def mean_exit_layer(self) -> float | None:
@@ -71,7 +85,7 @@ class Figures:
     @property
     def acceptance_length(self) -> float | None:
         """τ: tokens after the first a target pass; None where the run decodes no trees."""
-        started, passes = self._trace.started if self._trace else None, self._after_first(_PASSES)
+        started, passes = self._whole.started if self._whole else None, self._after_first(_PASSES)
         return self._decided / passes if started and started.settings.tree.on and passes else None
 
     @property
@@ -79,7 +93,7 @@ class Figures:
         """Mean size of the active sets; None where no schedule was made."""
         if not self.count:
             return None
-        active, schedules = self._sums.values[-1, [_ACTIVE, _SCHEDULES]]
+        active, schedules = self._sums.values[self.count - 1, [_ACTIVE, _SCHEDULES]]
         return float(active / schedules) if schedules else None
 
     @property
@@ -91,19 +105,19 @@ class Figures:
     def exit_series(self) -> ExitSeries:
         """What the exit chart shows."""
         return ExitSeries(
-            exit_layers=self._exit_layers.values,
-            outcomes=self._outcomes.values,
-            running_mean=self._means.values,
-            depth=self._trace.depth if self._trace else 0,
+            exit_layers=self._exit_layers.values[: self.count],
+            outcomes=self._outcomes.values[: self.count],
+            running_mean=self._means.values[: self.count],
+            depth=self._whole.depth if self._whole else 0,
         )
 
     @property
     def _decided(self) -> int:
         """Tokens after the first; of a branch, after those that it was given."""
-        return self.count - (first_decided(self._trace) if self._trace else 1)
+        return self.count - (first_decided(self._whole) if self._whole else 1)
 
     def _after_first(self, column: int) -> float:
-        sums, decided = self._sums.values[:, column], self._decided
+        sums, decided = self._sums.values[: self.count, column], self._decided
         return float(sums[-1] - sums[-1 - decided]) if decided > 0 else 0.0
 
 

@@ -16,12 +16,14 @@ from core.analysis.shortlist import shortlist_miss_rate
 from core.choices import Head, Policy
 from core.config import RunSettings
 from core.trace.events import Audited, Event, Verified
+from core.trace.reading import ReadableTrace
 from core.trace.trace import Trace
+from core.trace.veiled import VeiledTrace
 from tests.fakes import fake_run_events
 from tests.tree_passes import TreePlan, tree_trace
 
 
-def agree(figures: Figures, trace: Trace) -> None:
+def agree(figures: Figures, trace: ReadableTrace) -> None:
     assert figures.count == trace.emitted_count
     assert figures.mean_exit_layer == pytest.approx(summaries.mean_exit_layer(trace))
     assert figures.tokens_per_second == pytest.approx(summaries.tokens_per_second(trace))
@@ -116,3 +118,29 @@ def test_that_a_long_run_is_not_read_through_for_the_shortlist_s_misses(monkeypa
     figures.update(shortlist_trace(21), 0)
     assert figures.shortlist_miss_rate is None
     assert figures.mean_exit_layer is not None
+
+
+def test_that_a_veil_comes_and_goes_without_another_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace, figures = Trace.of(fake_run_events(9)), Figures()
+    figures.update(trace, 0)
+    veiled = VeiledTrace(trace, 4)
+    monkeypatch.setattr(figures_module, "outcomes", pytest.fail)
+    for told in (veiled, trace, veiled):
+        figures.update(told, 0)
+        agree(figures, told)
+    veiled.lift(6)
+    figures.update(veiled, 4)
+    agree(figures, veiled)
+
+
+def test_that_a_run_that_ended_since_the_last_look_is_swept_once_more_under_its_veil() -> None:
+    events = fake_run_events(9)
+    trace, figures = Trace(), Figures()
+    for event in events[: len(events) // 2]:
+        trace.append(event)
+    figures.update(trace, 0)
+    for event in events[len(events) // 2 :]:
+        trace.append(event)
+    figures.update(VeiledTrace(trace, 9), 0)
+    figures.update(trace, 9)
+    agree(figures, trace)
