@@ -6,25 +6,19 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase, QGuiApplication
-from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
-    QPlainTextEdit,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialogButtonBox, QPlainTextEdit, QPushButton, QWidget
 
 from app.bug_report import bug_report, without_home
 from app.failure import Failure
 from app.forms import labelled, named, plain
+from app.message_dialog import MessageDialog
 from app.message_head import message_head
 from widgets.palette import Theme
 
 WIDTH = 520
 
 
-class ErrorDialog(QDialog):
+class ErrorDialog(MessageDialog):
     """A failure's sentence; details and a report to copy where there is a traceback."""
 
     def __init__(
@@ -35,12 +29,8 @@ class ErrorDialog(QDialog):
         report: Callable[[Failure], str] = bug_report,
     ) -> None:
         """`report` makes the text to copy for whoever fixes it."""
-        super().__init__(parent)
+        super().__init__("Cannot do that" if failure.user_error else "Something went wrong", WIDTH, parent)
         self._failure, self._report = failure, report
-        self.setWindowTitle("Cannot do that" if failure.user_error else "Something went wrong")
-        self.setMinimumWidth(WIDTH)
-        self.setWindowModality(Qt.WindowModality.WindowModal)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.sentence = labelled(plain(failure.sentence), "")
         self.sentence.setWordWrap(True)
         self.sentence.setTextFormat(Qt.TextFormat.PlainText)
@@ -60,11 +50,7 @@ class ErrorDialog(QDialog):
 
     def _lay_out(self, theme: Theme) -> None:
         sign, colour = ("warning", theme.caution) if self._failure.user_error else ("error", theme.wrong)
-        head = message_head(self, sign, colour, self.windowTitle(), self.sentence)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 20, 20, 16)
-        column.setSpacing(14)
-        column.addLayout(head, 0 if self._failure.details else 1)
+        column = self.say(message_head(self, sign, colour, self.windowTitle(), self.sentence), spacing=14)
         column.addWidget(self.details, 1)
         buttons = self._buttons()
         column.addWidget(buttons)
@@ -88,7 +74,7 @@ class ErrorDialog(QDialog):
     def _toggle_details(self) -> None:
         self.details.setVisible(self.details.isHidden())
         self.toggle.setText("Show details" if self.details.isHidden() else "Hide details")
-        self.adjustSize()
+        self.fit()
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self._report(self._failure))

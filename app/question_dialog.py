@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from app.forms import labelled, named
+from app.message_dialog import MessageDialog
 from app.message_head import message_head
 from widgets.palette import Theme
 
@@ -26,7 +27,7 @@ class Answer:
     tip: str
 
 
-class QuestionDialog(QDialog):
+class QuestionDialog(MessageDialog):
     """Asks once. Esc and the close button give the last answer, which has to be the harmless one."""
 
     answered = Signal(str)
@@ -36,11 +37,7 @@ class QuestionDialog(QDialog):
         self, title: str, sentence: str, answers: Sequence[Answer], theme: Theme, parent: QWidget | None = None
     ) -> None:
         """The first answer is the one that Enter gives."""
-        super().__init__(parent)
-        self.setWindowTitle(title)
-        self.setMinimumWidth(WIDTH)
-        self.setWindowModality(Qt.WindowModality.WindowModal)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        super().__init__(title, WIDTH, parent)
         self.setAccessibleDescription(sentence)
         self._answer = answers[-1].key
         self.sentence = labelled(sentence, "")
@@ -61,16 +58,12 @@ class QuestionDialog(QDialog):
         return button
 
     def _lay_out(self, title: str, theme: Theme) -> None:
-        head = message_head(self, "session", theme.accent, title, self.sentence)
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addStretch(1)
         for button in reversed(self.buttons.values()):
             row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 20, 20, 16)
-        column.setSpacing(16)
-        column.addLayout(head, 1)
+        column = self.say(message_head(self, "session", theme.accent, title, self.sentence), spacing=16)
         column.addLayout(row)
 
     def _choose(self) -> None:
