@@ -15,7 +15,7 @@ from core.choices import Head
 from core.trace.growing import Growing
 from core.trace.overview import UNKNOWN, Overview
 from core.trace.reading import ReadableTrace
-from core.trace.veiled import VeiledTrace
+from core.trace.veiled import whole_of
 
 _LAYERS, _SECONDS, _ACTIVE, _SCHEDULES, _AUDITED, _AGREEING, _PASSES, _CHECKS, _MISSES = range(9)
 """Columns of the running sums."""
@@ -42,7 +42,7 @@ class Figures:
 
         A veil over a run, or its end, only changes how many tokens are told: a sweep over a long run takes two frames.
         """
-        whole = trace.of if isinstance(trace, VeiledTrace) else trace
+        whole = whole_of(trace)
         if whole is not self._whole:
             self._whole, self._is_swept, first = whole, False, 0
         if not self._is_swept:

@@ -21,25 +21,24 @@ class MessageDialog(QDialog):
     def __init__(self, title: str, least_width: int, parent: QWidget | None) -> None:
         """`least_width` is in pixels."""
         super().__init__(parent)
-        self._least_width = least_width
+        self._least_width, self._column = least_width, QVBoxLayout(self)
+        self._column.setContentsMargins(*MARGINS)
         self.setWindowTitle(title)
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
 
     def say(self, head: QHBoxLayout, spacing: int) -> QVBoxLayout:
         """Lay the head out, as `message_head` makes it; gives the column in which more comes below."""
-        words = QWidget()
+        self._head, words = head, QWidget()
         head.setContentsMargins(0, 0, 0, 0)
         words.setLayout(head)
         self.said = named(QScrollArea(), self.windowTitle(), "")
         self.said.setFrameShape(QFrame.Shape.NoFrame)
         self.said.setWidgetResizable(True)
         self.said.setWidget(words)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(*MARGINS)
-        column.setSpacing(spacing)
-        column.addWidget(self.said, 1)
-        return column
+        self._column.setSpacing(spacing)
+        self._column.addWidget(self.said, 1)
+        return self._column
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -47,11 +46,11 @@ class MessageDialog(QDialog):
 
     def fit(self) -> None:
         """Take the room that all the words need: Qt itself gives a dialog two thirds of the screen at most."""
-        room, column, (left, _, right, _) = self.screen().availableSize(), self.layout(), MARGINS
+        room, column, (left, _, right, _) = self.screen().availableSize(), self._column, MARGINS
         self.said.setMinimumHeight(0)  # what was needed before
         letters = LETTERS * self.fontMetrics().averageCharWidth()
         width = min(max(self._least_width, column.totalMinimumSize().width(), letters), room.width() - FRAME)
-        words = self.said.widget().layout().totalHeightForWidth(width - left - right)
+        words = self._head.totalHeightForWidth(width - left - right)
         wanted = words + column.totalSizeHint().height() - self.said.sizeHint().height()
         most = room.height() - FRAME
         self.said.setFocusPolicy(Qt.FocusPolicy.TabFocus if wanted > most else Qt.FocusPolicy.NoFocus)

@@ -25,6 +25,7 @@ from core.analysis.summaries import scheduler_map, token_chips
 from core.trace.events import IntArray
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord
+from core.trace.veiled import shared_tokens
 from widgets.exit_chart import ExitChart
 from widgets.palette import DARK, Theme
 from widgets.plot_base import PlotView
@@ -111,15 +112,15 @@ class Views(QObject):
         self._show_legends()
 
     def show_trace(self, trace: ReadableTrace | None, first: int, selection: Selection) -> None:
-        """Draw the tokens from `first` on again, one panel a frame; everything where the trace is another one.
+        """Draw the tokens from `first` on again, one panel a frame; everything where the run is another one.
 
         While the window is calm, only new tokens come to the strip in the next frames. What is drawn of them elsewhere
         is patient, but for the first one, which others' first sight of the run waits for.
         """
         if trace is not self._trace or trace is None:
+            first = min(first, shared_tokens(self._trace, trace))
             self._replace(trace)
             self.show_selection(selection, gently=trace is not None)
-            first = 0
         self._follow_kind(trace)
         count = self._count()
         for key in self.panels:

@@ -179,6 +179,8 @@ class Guessing(QObject):
         self._seen = max(self._seen, live, 0 if token is None else min(token + 1, trace.emitted_count))
 
     def _show_again(self) -> None:
+        """What is told with a veil and without is drawn already."""
         trace = self._session.trace
         self._veil = None
-        self._work.views.show_trace(self.veiled(trace), 0, self._session.selection)
+        first = trace.emitted_count if trace is not None and trace.ended is not None else 0
+        self._work.views.show_trace(self.veiled(trace), first, self._session.selection)

@@ -78,3 +78,15 @@ class _First(Lazy[TokenRecord]):
 
     def item(self, token: int) -> TokenRecord:
         return self._trace.of.records[token]
+
+
+def whole_of(trace: ReadableTrace | None) -> ReadableTrace | None:
+    """The run itself, where this is a veil over it."""
+    return trace.of if isinstance(trace, VeiledTrace) else trace
+
+
+def shared_tokens(one: ReadableTrace | None, other: ReadableTrace | None) -> int:
+    """How many first tokens both tell alike: they may be one run, with a veil and without; 0 for two runs."""
+    if one is None or other is None or whole_of(one) is not whole_of(other):
+        return 0
+    return min(one.emitted_count, other.emitted_count)

@@ -13,11 +13,13 @@ from app.panel_keys import focus_in
 from app.places import GUESS
 from app.tools.guess import GuessTool
 from app.tools.guessing import FIRST_GUESS
+from core.analysis.summaries import TokenChips
 from core.analysis.why import why
 from core.trace.trace import Trace
 from tests.app.stage import TIMEOUT
 from tests.app.window_stage import WindowStage
 from tests.fakes import fake_run_events
+from widgets.selection import Selection
 
 
 @pytest.fixture
@@ -134,3 +136,24 @@ def test_that_guesses_that_cannot_be_written_are_told_of(stage: WindowStage, tmp
     tool.save(tmp_path / "no" / "such.csv")
     (dialog,) = stage.errors()
     dialog.close()
+
+
+def test_that_a_turn_draws_only_what_the_veil_hid(stage: WindowStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = Trace.of(fake_run_events(8))
+    stage.session.show_trace(trace)
+    stage.session.select(Selection(4))
+    stage.draw()
+    strip, drawn = stage.work.views.tokens, []
+    draw = strip.set_chips
+
+    def noted(chips: TokenChips) -> None:
+        drawn.append((chips.first, len(chips.texts)))
+        draw(chips)
+
+    monkeypatch.setattr(strip, "set_chips", noted)
+    tool = opened(stage)
+    assert told(stage) == 5
+    tool.view.turn.click()
+    assert told(stage) == 8
+    assert drawn == [(5, 0), (5, 3)]
+    assert "token 8 " in strip.words(7)
