@@ -15,6 +15,7 @@ SWITCH_INTERVAL = 0.0001
 """Seconds after which Python's threads take turns; the default of 5 ms lets pure-Python stretches stall the window."""
 
 HEAPS = 2
+"""The window's own, and one for all other threads."""
 _M_ARENA_MAX = -8
 """glibc's name for how many heaps there may be, from `malloc.h`."""
 

@@ -21,7 +21,7 @@ from app.places import Place
 from widgets.painting import painting
 from widgets.palette import Theme
 from widgets.short_line import ShortLine
-from widgets.theme import RADIUS, mixed
+from widgets.theme import RADIUS, RESTYLED, mixed
 
 BUTTON = 24
 EMPTY_ICON = 40
@@ -59,7 +59,7 @@ class Header(QWidget):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+        if event.type() in RESTYLED:
             self._fit()
 
     def _fit(self) -> None:

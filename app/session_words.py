@@ -55,8 +55,10 @@ def overtaken_question(path: Path) -> tuple[str, str]:
 
 def lost_question(lost: Sequence[int]) -> tuple[str, str]:
     """Title and sentence on runs of these 0-based numbers that cannot be saved."""
-    runs = f"Run {lost[0] + 1}" if len(lost) == 1 else f"{counted(len(lost), 'run')} of this session"
-    return "Save the others?", f"{runs} cannot be read any more: the file was replaced, or its disk taken away."
+    alone = len(lost) == 1
+    runs = f"Run {lost[0] + 1}" if alone else f"{counted(len(lost), 'run')} of this session"
+    why = f"the file that held {'it' if alone else 'them'} was replaced or is out of reach"
+    return "Save the others?", f"{runs} cannot be read any more: {why}."
 
 
 def leftover_question(left: Leftover) -> tuple[str, str]:

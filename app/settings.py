@@ -151,7 +151,7 @@ class Preferences:
 
     @property
     def session_folder(self) -> str:
-        """Where the newest of these lie, of the folders that are still there; else the user's own."""
+        """The newest recent session's folder that is still there; without one the user's home."""
         parents = (Path(name).parent for name in self.recent_sessions)
         return str(next((folder for folder in parents if folder.is_dir()), Path.home()))
 

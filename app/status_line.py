@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QStatusBar, QWidget
 from app.progress_line import ProgressLine
 from app.run_state import RunState
 from widgets.quiet_label import QuietLabel
+from widgets.theme import RESTYLED
 
 if TYPE_CHECKING:
     from app.figures import Figures
@@ -83,7 +84,7 @@ class StatusLine(QStatusBar):
     def changeEvent(self, event: QEvent) -> None:
         """In other type Qt lays the bar out anew, and would show the figures over a message: that goes instead."""
         super().changeEvent(event)
-        if event.type() in (QEvent.Type.StyleChange, QEvent.Type.FontChange):
+        if event.type() in RESTYLED:
             self.clearMessage()
 
     def event(self, event: QEvent) -> bool:

@@ -16,6 +16,8 @@ Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 SWATCH = 14
 """Pixels of the sign beside a stage's name."""
+SWATCH_GAP = 12
+"""Pixels that Qt leaves around it, at the most."""
 UNKNOWN = "–"
 WIDEST_NAME, WIDEST_NUMBER = max(WORDS.values(), key=len), "9,999,999.9"
 """What columns have room for."""
@@ -111,8 +113,12 @@ class CostTable(SmallTable):
     def restyle(self, small: QFont) -> None:
         self.rows.font = small
 
+    def width_of(self, column: int) -> int:
+        """A stage's name has its sign beside it."""
+        return super().width_of(column) + (SWATCH + SWATCH_GAP if column == 0 else 0)
+
     def _fit(self) -> None:
-        self.fit([f"{WIDEST_NAME} {SWATCH * ' '}", *[WIDEST_NUMBER] * (self.rows.columnCount() - 1)])
+        self.fit([WIDEST_NAME, *[WIDEST_NUMBER] * (self.rows.columnCount() - 1)])
         self.horizontalHeader().setStretchLastSection(False)
 
     def _resize_columns(self) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from core.trace.events import IntArray
 from widgets.row_list import NUMBER, Index, heading, make_list
+from widgets.theme import RESTYLED
 
 _NOWHERE = QModelIndex()
 _COLUMNS = (
@@ -92,7 +93,7 @@ class FoundTable(QTableView):
     def changeEvent(self, event: QEvent) -> None:
         """Columns are as wide as the type asks for, whatever that becomes."""
         super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+        if event.type() in RESTYLED:
             self._fit_columns()
 
     def _fit_columns(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QAbstractItemView, QTableView
 
+from widgets.theme import RESTYLED
+
 
 def make_plain(table: QTableView, *, several: bool = False) -> None:
     """Have rows be chosen as a whole, one at a time or `several`, and never typed into; no grid, no row numbers."""
@@ -37,7 +39,7 @@ class _RowHeight(QObject):
         self._fit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+        if event.type() in RESTYLED:
             self._fit()
         return False
 

@@ -6,6 +6,8 @@ from PySide6.QtCore import QEvent, QSize, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
+from widgets.theme import RESTYLED
+
 _STEP = 8
 
 
@@ -15,7 +17,7 @@ class _Label(QLabel):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+        if event.type() in RESTYLED:
             self.restyled.emit()
 
 

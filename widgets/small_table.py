@@ -9,13 +9,12 @@ from PySide6.QtGui import QFocusEvent, QFont, QFontMetrics, QResizeEvent, QShowE
 from PySide6.QtWidgets import QApplication, QTableView, QWidget
 
 from widgets.plain_table import make_heading_plain, make_plain
-from widgets.theme import SMALL
+from widgets.theme import RESTYLED, SMALL
 
 PADDING = 24
 """Pixels of a column beside its text."""
 _ROUNDED = 0.1
 """Points by which a font may differ from what it was asked to be."""
-_RESTYLED = (QEvent.Type.StyleChange, QEvent.Type.FontChange)
 
 
 class SmallTable(QTableView):
@@ -73,7 +72,7 @@ class SmallTable(QTableView):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() in _RESTYLED:
+        if event.type() in RESTYLED:
             self._follow_type()
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
+from PySide6.QtCore import QEvent
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPalette
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit
 
@@ -27,6 +28,9 @@ RADIUS = 6
 
 SMALL = 0.88
 """Size of subtitles, legends and notes, as a share of the application's font."""
+
+RESTYLED = (QEvent.Type.StyleChange, QEvent.Type.FontChange)
+"""A widget's changes after which its type may have another size: a stylesheet that brings one is no change of font."""
 
 EVERYWHERE = """
 QMainWindow::separator { background: transparent; width: 8px; height: 8px; }
