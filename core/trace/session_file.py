@@ -118,11 +118,14 @@ class SessionFile:
             if self.is_closed:
                 raise UserError(f"{self.path} was closed meanwhile; open it again.")
             self._check_same()
+            before = self._database
             try:
-                return self._database.execute(query, values).fetchall()
+                return before.execute(query, values).fetchall()
             except sqlite3.DatabaseError:
                 self._check_same()  # it may have been written over right now
-                raise
+                if self._database is before:
+                    raise
+            return self._database.execute(query, values).fetchall()
 
     def close(self) -> None:
         """Let go of the file. Its traces cannot read on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 from pathlib import Path
 from typing import Any
@@ -225,6 +226,26 @@ def test_that_a_file_that_is_written_over_with_more_than_it_held_is_read_on(tmp_
     save_session(tmp_path / "more.specee", more)
     file.path.write_bytes((tmp_path / "more.specee").read_bytes())
     assert same_events(list(trace.events), fake_run_events(300))
+
+
+def test_that_a_file_that_is_written_over_during_a_look_is_read_on_where_it_has_every_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = SessionFile(written(tmp_path / "s.specee", fake_run_events(9)))
+    old = file._database
+
+    class WrittenOver:
+        """A connection in the middle of whose query the file becomes another one."""
+
+        close = old.close
+
+        def execute(self, query: str, values: tuple[object, ...]) -> None:
+            os.utime(file.path, ns=(0, 0))
+            raise sqlite3.DatabaseError("malformed")
+
+    monkeypatch.setattr(file, "_database", WrittenOver())
+    assert file.rows("SELECT run FROM runs") == [(0,)]
+    file.close()
 
 
 def test_that_a_file_that_is_recorded_into_is_not_opened_again_for_each_look(
