@@ -48,6 +48,8 @@ class DockHost(QMainWindow):
         """The panel that was maximised last."""
         self._put_away: list[QDockWidget] = []
         """Those that were hidden for it."""
+        self._in_front: list[QDockWidget] = []
+        """Of these, those that lay behind no other."""
         self._beside: list[QDockWidget] = []
         """Those that floated meanwhile."""
         self._tidy = QTimer(self, singleShot=True, interval=0)
@@ -130,6 +132,7 @@ class DockHost(QMainWindow):
         self._before, self._alone = self.saveState(LAYOUT_VERSION), self._docks[key]
         others = [dock for other, dock in self._docks.items() if other != key and not dock.isFloating()]
         self._put_away = [dock for dock in others if not dock.isHidden()]
+        self._in_front = self._seen()
         self._beside = [dock for other, dock in self._docks.items() if other != key and dock.isFloating()]
         for dock in others:
             dock.hide()
@@ -151,10 +154,17 @@ class DockHost(QMainWindow):
             return
         elif QGuiApplication.mouseButtons() == Qt.MouseButton.NoButton:
             self._forget_maximised()
+            in_front = [*self._in_front, *self._seen()]
             for dock in self._put_away:
-                dock.show()
+                dock.show()  # which brings it before those that it shares its place with
+            for dock in in_front:
+                dock.raise_()
         else:
             QTimer.singleShot(DRAGGED_MS, self._tidy, self._tidy.start)
+
+    def _seen(self) -> list[QDockWidget]:
+        """The panels in sight that do not float."""
+        return [dock for dock in self._docks.values() if not (dock.isFloating() or dock.visibleRegion().isEmpty())]
 
     def _forget_maximised(self) -> None:
         if self._before is not None:

@@ -137,6 +137,25 @@ def test_that_a_floating_panel_that_is_put_back_is_in_front_and_ends_that_anothe
     qtbot.waitUntil(lambda: WHY.key in in_front(window))
 
 
+def test_that_panels_that_are_given_back_their_room_lie_before_and_behind_each_other_as_they_did(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.commands["layout_debugging"].trigger()
+    prompt = window.panels["prompt"]
+    prompt.setFloating(True)
+    window.panels[LEDGER.key].raise_()
+    qtbot.waitUntil(lambda: LEDGER.key in in_front(window))
+    before = in_front(window)
+    window.host.maximise("scheduler")
+    QApplication.processEvents()
+    prompt.setFloating(False)
+    window.panels["tree"].show()  # asked for while the others are on their way
+    window.panels["tree"].raise_()
+    qtbot.waitUntil(lambda: not window.host.is_maximised)
+    qtbot.waitUntil(lambda: "tree" in in_front(window))
+    assert in_front(window) >= before - {"candidates", "settings"}
+
+
 def double_click(window: MainWindow, key: str) -> None:
     header, at = window.panels[key].header, QPointF(60, 12)
     button, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
