@@ -21,7 +21,7 @@ from app.read_ahead import ReadAhead
 from app.state_words import nothing_to_show
 from app.tree_panel import draw_tree, touches
 from app.why_panel import why_words
-from core.analysis.summaries import scheduler_map, token_chips
+from core.analysis.summaries import layers_in_flight, scheduler_map, token_chips
 from core.trace.events import IntArray
 from core.trace.reading import ReadableTrace
 from core.trace.trace import TokenRecord
@@ -40,6 +40,8 @@ from widgets.why_view import WhyView
 
 Marked = TokenStrip | ExitChart | SchedulerMapView | ProbabilityCurvesView | TreeView
 View = Marked | WhyView
+PORTIONS = {TOKENS.key: 4096, SCHEDULER.key: 16384}
+"""Tokens that a panel draws in one turn: a frame's worth, where all of a very long run take 20."""
 
 
 class Views(QObject):
@@ -69,8 +71,8 @@ class Views(QObject):
         self._read_ahead, self._foreseen = ReadAhead(self), Foreseen()
         self._read_ahead.expected.connect(self._expect)
         self._draw: dict[str, Callable[[int], None]] = {}
-        self._views: dict[str, View] = {}
-        self._dressing = Dressing(self.throttle, self._is_in_sight, lambda key, on: self._views[key].apply_theme(on))
+        self.by_key: dict[str, View] = {}
+        self._dressing = Dressing(self.throttle, self._is_in_sight, lambda key, on: self.by_key[key].apply_theme(on))
 
     def build(self, theme: Theme) -> Iterator[None]:
         """Make the views in this theme, one a step: all of them at once take several frames."""
@@ -218,11 +220,6 @@ class Views(QObject):
         """Whether everything asked for is drawn."""
         return self.throttle.idle and self._pages.idle
 
-    @property
-    def all(self) -> list[View]:
-        """The six views, seen or not."""
-        return list(self._views.values())
-
     def flush(self) -> None:
         """Draw now what is waiting."""
         self._pages.hurry()
@@ -234,7 +231,7 @@ class Views(QObject):
         panel = self.panels[place.key]
         panel.set_view(view)
         panel.visibilityChanged.connect(partial(self._see, place.key))
-        self._draw[place.key], self._views[place.key] = draw, view
+        self._draw[place.key], self.by_key[place.key] = draw, view
         if panel.isVisible() and panel.visibleRegion().isEmpty():
             self._behind.add(place.key)  # since before anyone could be told
 
@@ -298,10 +295,14 @@ class Views(QObject):
 
     def _draw_tokens(self, first: int) -> None:
         assert self._trace is not None
-        self.tokens.set_chips(token_chips(self._trace, first))
-        last = self._trace.records[-1] if self._trace.records else None
-        in_flight = last is not None and last.emitted is None and self._trace.ended is None
-        self.tokens.set_in_flight(last.layers_run if last and in_flight else None, self._trace.depth)
+        self.tokens.set_chips(token_chips(self._trace, first, self._stop(TOKENS.key, first)))
+        self.tokens.set_in_flight(layers_in_flight(self._trace), self._trace.depth)
+
+    def _stop(self, key: str, first: int) -> int:
+        """The token up to which a turn draws; those beyond wait for the next."""
+        if (stop := first + PORTIONS[key]) < self._count():
+            self._ask(key, stop)
+        return stop
 
     def _draw_exits(self, first: int) -> None:
         assert self._trace is not None
@@ -318,7 +319,7 @@ class Views(QObject):
     def _draw_scheduler(self, first: int) -> None:
         assert self._trace is not None
         self.scheduler.set_growing(self._pace(self.scheduler))
-        self.scheduler.set_map(scheduler_map(self._trace, first))
+        self.scheduler.set_map(scheduler_map(self._trace, first, self._stop(SCHEDULER.key, first)))
 
     def _draw_curves(self, first: int) -> None:
         if self._trace is None or (record := self._record()) is None:

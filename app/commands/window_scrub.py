@@ -65,7 +65,7 @@ class Watch:
 
     def __init__(self, views: Views) -> None:
         self._views = views
-        in_sight = [view for view in views.all if not view.visibleRegion().isEmpty()]
+        in_sight = [view for view in views.by_key.values() if not view.visibleRegion().isEmpty()]
         self._frames = [Frames(view) for view in in_sight]
         self._before = [0] * len(in_sight)
 

@@ -134,9 +134,10 @@ def outcome(record: TokenRecord) -> Outcome:
     return Outcome.REFUSED if refusals(record) else Outcome.FULL_DEPTH
 
 
-def outcomes(trace: ReadableTrace, first: int = 0) -> NDArray[np.uint8]:
-    """`outcome` of each emitted token from `first` on. Shape [n]."""
-    seen, part = trace.overview, slice(first, trace.emitted_count)
+def outcomes(trace: ReadableTrace, first: int = 0, stop: int | None = None) -> NDArray[np.uint8]:
+    """`outcome` of each emitted token from `first` on, up to `stop` or the newest. Shape [n]."""
+    newest = trace.emitted_count
+    seen, part = trace.overview, slice(first, newest if stop is None else min(stop, newest))
     wrong = np.where(seen.wrong[part], Outcome.WRONG_EXIT, Outcome.EARLY_EXIT)
     full = np.where(seen.refusals[part] > 0, Outcome.REFUSED, Outcome.FULL_DEPTH)
     found = np.where(seen.exit_layers[part] < trace.depth, wrong, full)
@@ -145,18 +146,24 @@ def outcomes(trace: ReadableTrace, first: int = 0) -> NDArray[np.uint8]:
     return np.select([from_prefill, given], [Outcome.PREFILL, Outcome.GIVEN], found).astype(np.uint8)
 
 
-def token_chips(trace: ReadableTrace, first: int = 0) -> TokenChips:
-    """The emitted tokens from `first` on, for the token strip."""
-    seen = trace.overview
+def token_chips(trace: ReadableTrace, first: int = 0, stop: int | None = None) -> TokenChips:
+    """The emitted tokens from `first` on, up to `stop` or the newest, for the token strip."""
+    seen, part = trace.overview, slice(first, stop)
     return TokenChips(
         first=first,
-        texts=tuple(map(visible, seen.texts[first:], seen.special[first:].tolist())),
-        exit_layers=seen.exit_layers[first:],
-        outcomes=outcomes(trace, first),
-        refusals=seen.refusals[first:],
+        texts=tuple(map(visible, seen.texts[part], seen.special[part].tolist())),
+        exit_layers=seen.exit_layers[part],
+        outcomes=outcomes(trace, first, stop),
+        refusals=seen.refusals[part],
         depth=trace.depth,
-        passes=seen.passes[first:],
+        passes=seen.passes[part],
     )
+
+
+def layers_in_flight(trace: ReadableTrace) -> int | None:
+    """Layers that the newest token has run so far; None where none is under way."""
+    last = trace.records[-1] if trace.records else None
+    return last.layers_run if last is not None and last.emitted is None and trace.ended is None else None
 
 
 def exit_series(trace: ReadableTrace) -> ExitSeries:
@@ -219,9 +226,11 @@ def tokens_per_second(trace: ReadableTrace) -> float | None:
     return len(times) / seconds if seconds > 0 else None
 
 
-def scheduler_map(trace: ReadableTrace, first: int = 0) -> SchedulerMap:
-    """States of the tokens from `first` on, the one in flight included."""
-    states = trace.overview.states[first:]
+def scheduler_map(trace: ReadableTrace, first: int = 0, stop: int | None = None) -> SchedulerMap:
+    """States of the tokens from `first` on, up to `stop` or the newest, the one in flight included."""
+    states = trace.overview.states[first:stop]
+    if stop is not None and stop < trace.emitted_count:
+        return SchedulerMap(first, states)
     waiting = [cell_states(r) for r in trace.records[max(first, trace.emitted_count) :]]
     in_flight = np.array(waiting, np.uint8).reshape(len(waiting), trace.depth)
     return SchedulerMap(first, np.concatenate([states, in_flight]))

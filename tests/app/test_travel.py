@@ -180,7 +180,7 @@ def pictures(stage: WindowStage) -> list[QImage]:
     stage.draw()
     for _ in range(3):  # what one round of events lays out, the next one paints
         QApplication.processEvents()
-    return [view.grab().toImage() for view in stage.work.views.all if not view.visibleRegion().isEmpty()]
+    return [view.grab().toImage() for view in stage.work.views.by_key.values() if not view.visibleRegion().isEmpty()]
 
 
 def test_that_stepping_far_and_back_paints_the_same_pictures(stage: WindowStage) -> None:

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from app.panel import Panel
 from app.places import CURVES, EXITS, SCHEDULER, TOKENS, VIEWS, WHY
 from app.views import Views
-from core.analysis.summaries import Outcome, outcome
+from core.analysis.summaries import Outcome, outcome, scheduler_map
 from core.trace.trace import Trace
 from tests.fakes import fake_run_events
 from widgets.palette import DARK
@@ -136,3 +136,25 @@ def test_that_only_a_selection_on_the_way_to_another_is_told_of_later(views: Vie
     assert told == (not hurried, not hurried)
     views.flush()
     assert "Token 6" in views.why.text()
+
+
+def test_that_a_long_run_is_drawn_in_portions_and_whole_in_the_end(
+    views: Views, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.views.PORTIONS", {TOKENS.key: 5, SCHEDULER.key: 7})
+    trace, drawn = Trace.of(fake_run_events(12)), []
+    monkeypatch.setattr(views.tokens, "set_chips", lambda chips: drawn.append((chips.first, len(chips.texts))))
+    views.show_trace(trace, 0, Selection(11))
+    views.flush()
+    assert drawn == [(0, 5), (5, 5), (10, 2)]
+    np.testing.assert_array_equal(views.scheduler.states, scheduler_map(trace).states)
+
+
+def test_that_a_token_far_down_a_long_run_comes_into_sight_with_its_portion(
+    views: Views, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.views.PORTIONS", {TOKENS.key: 50, SCHEDULER.key: 50})
+    views.panels[TOKENS.key].resize(300, 160)
+    views.show_trace(Trace.of(fake_run_events(400)), 0, Selection(333))
+    views.flush()
+    assert views.tokens.viewport().rect().contains(views.tokens.chip_rect(333))
