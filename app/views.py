@@ -40,7 +40,7 @@ from widgets.why_view import WhyView
 
 Marked = TokenStrip | ExitChart | SchedulerMapView | ProbabilityCurvesView | TreeView
 View = Marked | WhyView
-PORTIONS = {TOKENS.key: 4096, SCHEDULER.key: 16384}
+PORTIONS = {TOKENS.key: 2048, SCHEDULER.key: 16384}
 """Tokens that a panel draws in one turn: a frame's worth, where all of a very long run take 20."""
 
 

@@ -100,8 +100,7 @@ def _check_container(path: Path) -> None:
                 raise _refusal(path, "it unpacks to far more than a predictor")
     except FileNotFoundError as error:
         raise UserError(f"There is no file {path}; check its name.") from error
-    # What zipfile says of an archive of a newer form than it knows is a NotImplementedError.
-    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
+    except (OSError, zipfile.BadZipFile, RuntimeError) as error:  # the last where an entry names a zip version to come
         raise _refusal(path, "it is no file that torch.save wrote") from error
 
 

@@ -125,6 +125,17 @@ def test_that_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> Non
         read_predictor(path)
 
 
+def test_that_an_archive_of_a_version_to_come_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model15.pth"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("model15/data.pkl", b"")
+    spoiled = bytearray(path.read_bytes())
+    spoiled[spoiled.index(b"PK\x01\x02") + 6] = 99  # the version that reading the entry needs, in tenths
+    path.write_bytes(spoiled)
+    with pytest.raises(UserError, match=r"torch\.save"):
+        read_predictor(path)
+
+
 @pytest.mark.parametrize(
     ("module", "reason"),
     [
