@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterator
 
 from app.foreseen import Foreseen
 from app.panel import Panel
+from app.places import CURVES
 from app.title_words import short_quote, token_words, unbroken, why_no_draft
 from core.analysis.summaries import CandidateCurves
 from core.trace.reading import ReadableTrace
@@ -15,14 +15,10 @@ from widgets.palette import Theme
 from widgets.probability_curves import NO_TOKEN, ProbabilityCurvesView
 from widgets.throttle import Throttle
 
-REST = "the curves' rest"
-"""By this the second turn is known."""
-
 
 class CurvesPanel:
-    """Draws curves and the words above them: at once, or, of the newest token while the window is calm, the picture of
-    the curves in one turn, all else of the plot in the next, and the words in a third. Together they are the longest of
-    a run's turns."""
+    """Draws curves and the words above them: at once, or, of the newest token while the window is calm, in turns, as
+    together they are the longest of a run's updates: the picture of the curves, what else the plot has, the words."""
 
     def __init__(self, view: ProbabilityCurvesView, panel: Panel, throttle: Throttle, foreseen: Foreseen) -> None:
         self._view, self._panel, self._throttle, self._foreseen = view, panel, throttle, foreseen
@@ -32,14 +28,13 @@ class CurvesPanel:
         self.forget()
         node = _node_of(record, chosen)
         curves = self._foreseen.curves(trace, record, node)
-        tell = partial(self._tell, curves, _words(record, node), theme)
+        words = _words(record, node)
         is_newest = record.token + 1 >= trace.emitted_count  # another one was chosen by the user, who waits for no turn
         if is_newest and self._throttle.calm and curves is not None:
-            self._view.expect(curves)
-            self._throttle.request(REST, partial(self._show_then, curves, tell))
+            self._throttle.take_turns(CURVES.key, self._turns(curves, words, theme))
         else:
             self._view.set_curves(curves, why_no_draft(trace, record))
-            tell()
+            self._tell(curves, words, theme)
 
     def clear(self) -> None:
         """Show nothing, as no token is selected."""
@@ -49,11 +44,15 @@ class CurvesPanel:
 
     def forget(self) -> None:
         """Show no more what waits for its turn."""
-        self._throttle.cancel(REST)
+        self._throttle.cancel(CURVES.key)
 
-    def _show_then(self, curves: CandidateCurves, tell: Callable[[], None]) -> None:
+    def _turns(self, curves: CandidateCurves, words: str, theme: Theme) -> Iterator[None]:
+        yield  # to find them is a turn's work
+        yield from self._view.make_room(curves)
+        yield from self._view.get_ready(curves)
         self._view.set_curves(curves)
-        self._throttle.request(REST, tell)
+        yield
+        self._tell(curves, words, theme)
 
     def _tell(self, curves: CandidateCurves | None, words: str, theme: Theme) -> None:
         audited = curves is not None and curves.audit is not None

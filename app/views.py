@@ -156,7 +156,8 @@ class Views(QObject):
             self._read_ahead.begin(self._trace, before, selection.token)
 
     def _mark(self, key: str) -> None:
-        self._marked[key].set_selection(self._selection)
+        if key in self._marked:
+            self._marked[key].set_selection(self._selection)
 
     @Slot(int)
     def _expect(self, token: int) -> None:
@@ -260,10 +261,27 @@ class Views(QObject):
         if self._keeps(key):
             return
         first = self._pending.pop(key, None)
-        if first is not None and self._trace is not None and self._trace.started is not None:
+        if first is None or self._trace is None or self._trace.started is None:
+            return
+        view = self.by_key[key]
+        if isinstance(view, TokenStrip | TokenPlot) and self.throttle.calm:
+            self.throttle.take_turns(key, self._draw_held(key, view, first))
+        else:
             self._draw[key](first)
-            if key in self._marked:
-                self._marked[key].set_selection(self._selection)
+            self._mark(key)
+
+    def _draw_held(self, key: str, view: TokenStrip | TokenPlot, first: int) -> Iterator[None]:
+        """What comes of a run is taken in, drawn and shown in turns of their own."""
+        if key == EXITS.key:
+            self._update_figures()
+            yield
+        view.hold()
+        self._draw[key](first)
+        yield
+        view.prepare()
+        yield
+        view.release()
+        self._mark(key)
 
     def _keeps(self, key: str) -> bool:
         """Whether a panel keeps what it shows, as a run at full speed has nothing for it yet: no token, or, for the
@@ -286,8 +304,20 @@ class Views(QObject):
                 self._ask(key, self._pending[key])
 
     def _tell_figures(self) -> None:
+        self._in_turns("figures", self._told_figures())
+
+    def _told_figures(self) -> Iterator[None]:
         self._update_figures()
+        yield
         self.figures_changed.emit()
+
+    def _in_turns(self, key: str, turns: Iterator[None]) -> None:
+        """Take turns while the window is calm; otherwise do all now."""
+        if self.throttle.calm:
+            self.throttle.take_turns(key, turns)
+        else:
+            for _ in turns:
+                pass
 
     def _update_figures(self) -> None:
         self.figures.update(self._trace, self._figures_from)
@@ -335,8 +365,12 @@ class Views(QObject):
 
     def _draw_why(self, first: int) -> None:
         if self._trace is not None:
-            self.why.set_text(self._foreseen.why(self._trace, self._selection))
-            self.panels[WHY.key].set_subtitle(why_words(self._record(), self._selection))
+            self._in_turns(WHY.key, self._told_why(self._trace))
+
+    def _told_why(self, trace: ReadableTrace) -> Iterator[None]:
+        self.why.set_text(self._foreseen.why(trace, self._selection))
+        yield
+        self.panels[WHY.key].set_subtitle(why_words(self._record(), self._selection))
 
     def _count(self) -> int:
         return self._trace.emitted_count if self._trace is not None else 0

@@ -155,7 +155,6 @@ class ComparePlot(LayerColumns):
         for item in (self.beyond, self.parting):
             item.place(aligned.found.first_divergence if aligned else None)
         self.set_count(len(aligned) if aligned else 0)
-        self.show_selection()
         self.refresh_hover()
         if aligned is not None:
             self.describe(summary(aligned))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +14,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPixmap,
 
 from core.analysis.summaries import CandidateCurves
 from widgets.candidate_legend import STYLES, paint_marker
-from widgets.made_before import MadeBefore
+from widgets.made_before import MadeBefore, blank, paint_on
 from widgets.painting import guarded
 from widgets.palette import DARK, Theme
 from widgets.plot_items import PixelItem, Pixels, draw_threshold, points
@@ -262,24 +264,45 @@ class CurvesPicture(MadeBefore):
         self._shown: Shown = (None, True, False)
         self._next: tuple[Shown, Pixels, QPixmap] | None = None
         """What is expected, and the picture made of it for this place."""
+        self._coming: QPixmap | None = None
+        """A picture of what is expected that is not finished."""
+        self._spare: QPixmap | None = None
+        """One that is not needed any more; a new one of this size takes a while."""
 
     def set_data(self, data: CandidateCurves | None, show_score: bool, full: bool) -> None:
         """As `CurveItem.set_data`."""
         self._tell((data, show_score, full))
+        before = self._picture
         self.forget()
         if self._next is not None and self._next[0][0] is data and self._next[:2] == (self._shown, self._pixels):
-            self._picture = self._next[2]
-        self._next = None
+            self._picture, self._spare = self._next[2], before
+        self._disappoint()
         self.make()
 
-    def expect(self, data: CandidateCurves, show_score: bool, full: bool) -> None:
-        """Make the picture of what will probably be shown next. Nothing that is seen changes."""
-        if self._pixels is None:
+    def expect(self, data: CandidateCurves, show_score: bool, full: bool) -> Iterator[None]:
+        """Make the picture of what will probably be shown next, in two turns. Nothing that is seen changes."""
+        self._disappoint()
+        pixels, wanted = self._pixels, (data, show_score, full)
+        if pixels is None:
             return
-        shown, wanted = self._shown, (data, show_score, full)
+        picture = self._coming = blank(pixels, self._spare)
+        self._spare = None
+        self._add(picture, pixels, wanted, self.items[:-1])
+        yield
+        if self._coming is picture:
+            self._add(picture, pixels, wanted, self.items[-1:])
+            self._next, self._coming = (wanted, pixels, picture), None
+            yield
+
+    def _add(self, picture: QPixmap, pixels: Pixels, wanted: Shown, items: tuple[CurveItem, ...]) -> None:
+        shown = self._shown
         self._tell(wanted)
-        self._next = wanted, self._pixels, self.picture_for(self._pixels)
+        paint_on(picture, pixels, partial(_paint, items))
         self._tell(shown)
+
+    def _disappoint(self) -> None:
+        """What was expected does not come, or looks different now."""
+        self._next = self._coming = None
 
     def _tell(self, shown: Shown) -> None:
         self._shown = shown
@@ -290,19 +313,23 @@ class CurvesPicture(MadeBefore):
         for item in self.items:
             item.apply_theme(theme)
         self.forget()
-        self._next = None
+        self._disappoint()
 
     def set_font(self, font: QFont) -> None:
         """Write in this type."""
         for item in self.items:
             item.font = font
         self.forget()
-        self._next = None
+        self._disappoint()
 
     def paint_all(self, painter: QPainter, pixels: Pixels) -> None:
-        for item in self.items:
-            with guarded(painter):
-                item.draw(painter, pixels)
+        _paint(self.items, painter, pixels)
+
+
+def _paint(items: tuple[CurveItem, ...], painter: QPainter, pixels: Pixels) -> None:
+    for item in items:
+        with guarded(painter):
+            item.draw(painter, pixels)
 
 
 def exit_label(data: CandidateCurves) -> str:

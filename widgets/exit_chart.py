@@ -69,7 +69,6 @@ class ExitChart(LayerColumns):
         for item in (self.bars, self.mean, self.marks):
             item.set_series(series, first)
         self.set_count(count)
-        self.show_selection()
         if count:
             self.describe(summary(series))
         self.refresh_hover()

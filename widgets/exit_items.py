@@ -111,8 +111,8 @@ class MeanLine(PixelItem):
 
     def set_series(self, series: ExitSeries, first: int) -> None:
         """Tokens before the 0-based `first` are as they were."""
-        self._means = series.running_mean
-        self.update_from(first)
+        before, self._means = len(self._means), series.running_mean
+        self.update_from(first, max(before, len(self._means)))
 
     def apply_theme(self, theme: Theme) -> None:
         join, cap = Qt.PenJoinStyle.BevelJoin, Qt.PenCapStyle.FlatCap
@@ -153,8 +153,9 @@ class OutcomeMarks(PixelItem):
 
     def set_series(self, series: ExitSeries, first: int) -> None:
         """Tokens before the 0-based `first` are as they were."""
+        before = len(self._outcomes)
         self._outcomes, self._depth = series.outcomes, series.depth
-        self.update_from(first)
+        self.update_from(first, max(before, len(self._outcomes)))
 
     def apply_theme(self, theme: Theme) -> None:
         self._colours = {
@@ -167,8 +168,8 @@ class OutcomeMarks(PixelItem):
 
     def draw(self, painter: QPainter, pixels: Pixels) -> None:
         y = float(np.round(pixels.y(self._depth))) - 8
-        size = float(np.clip(pixels.x_scale * 0.5, 2, 5))
-        sign = float(np.clip(pixels.x_scale * 0.75, 5.5, 7.5))
+        size = min(max(pixels.x_scale * 0.5, 2.0), 5.0)
+        sign = min(max(pixels.x_scale * 0.75, 5.5), 7.5)
         if pixels.x_scale >= 3:  # closer together they would run into a line; bar and dashed line tell it then
             for outcome in (Outcome.FULL_DEPTH, Outcome.PREFILL):
                 x = self._exposed(self._places(outcome, pixels), size)
@@ -185,11 +186,16 @@ class OutcomeMarks(PixelItem):
     def _places(self, outcome: Outcome, pixels: Pixels) -> NDArray[np.float64]:
         """The middles of all visible columns with this outcome, ascending."""
         first, last = pixels.tokens(len(self._outcomes))
-        tokens = np.flatnonzero(self._outcomes[first:last] == outcome) + first
+        seen = self._outcomes[first:last]
+        if outcome not in seen.tobytes():  # as most are not, most of the time
+            return np.zeros(0)
+        tokens = np.flatnonzero(seen == outcome) + first
         return np.floor(pixels.x(tokens + 1) - _gap(pixels.x_scale) / 2) + 0.5
 
     def _exposed(self, x: NDArray[np.float64], size: float) -> NDArray[np.float64]:
         """Those of which something is to be painted. Only now: which ones keep clear depends on all of them."""
+        if not len(x):
+            return x
         return x[(x > self.exposed.left() - size) & (x < self.exposed.right() + size)]
 
 
@@ -215,6 +221,8 @@ def draw_squares(
     painter: QPainter, x: NDArray[np.float64], y: float, size: float, colour: QColor, hollow: bool
 ) -> None:
     """Small squares centred on `x`, filled or as outlines, on whole pixels."""
+    if not len(x):
+        return
     side = max(round(size), 2)
     painter.setPen(QPen(colour, 1) if hollow else Qt.PenStyle.NoPen)
     painter.setBrush(Qt.BrushStyle.NoBrush if hollow else colour)

@@ -5,8 +5,11 @@ Qt asks every item of a scene for its bounds and its paint, and each answer in P
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import pyqtgraph as pg
-from PySide6.QtCore import QRectF, QSize
+from PySide6.QtCore import QRect, QRectF, QSize
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
@@ -31,6 +34,8 @@ class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
         """What was painted last was painted for."""
         self.apart = False
         """Whether the next frame is this plot's alone, or the window's for all that has changed."""
+        self._held: list[QRectF | None] | None = None
+        """While changes are held: the parts that are to be painted anew."""
 
     @property
     def items(self) -> list[PixelItem]:
@@ -50,9 +55,38 @@ class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
 
     def renew(self, part: QRectF | None) -> None:
         """Draw the items anew in this part, in data coordinates; everywhere where none is named."""
+        if self._held is not None:
+            self._held.append(part)
+            return
         if self._kept is not None and self._pixels is not None:
             self._kept.spoil(self._pixels.rounded(part))
         self.update() if part is None else self.update(part)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether changes wait for `release`."""
+        return self._held is not None
+
+    def hold(self) -> None:
+        """Have nothing painted of what changes in items that stay, until `release`. After `keep` only."""
+        if self._held is None:
+            self._held = []
+
+    def prepare(self, x: Sequence[float], y: Sequence[float]) -> None:
+        """Draw into the picture what is held, as it will be seen once these are the ranges; none of it shows yet."""
+        if self._kept is None or self._pixels is None or not self._held:
+            return
+        pixels = self._pixels.ranging(x, y)
+        for part in [None] if pixels is not self._pixels else self._held:
+            self._kept.spoil(pixels.rounded(part))
+        self._pixels = pixels
+        self._kept.renew(partial(self._draw_staying, pixels))
+
+    def release(self) -> None:
+        """Have everything painted that was held."""
+        parts, self._held = self._held, None
+        for part in parts or ():
+            self.update() if part is None else self.update(part)
 
     def update(self, part: QRectF | None = None) -> None:
         """Have this part of the view, in data coordinates, painted in the window's next frame, together with all else
@@ -101,17 +135,20 @@ class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
 
     def _show(self, kept: KeptPicture, painter: QPainter, pixels: Pixels, exposed: QRectF) -> None:
         """Below and above the picture of the items that stay, draw those that move."""
-        if pixels != self._pixels:
+        if self._pixels is not None and pixels.is_near(self._pixels):
+            pixels = self._pixels  # items keep what they have made for exactly these
+        else:
             self._pixels = pixels
             kept.spoil(pixels.rounded(None))
         moving = [at for at, item in enumerate(self.items) if item.moving]
         below = next((at for at, item in enumerate(self.items) if not item.moving), len(moving))
         self._draw([self.items[at] for at in moving if at < below], painter, pixels, exposed)
-        staying = [item for item in self.items if not item.moving]
         whole = pixels.rounded(None)
-        size = QSize(whole.right() + 1, whole.bottom() + 1)
-        kept.show(painter, size, lambda within, part: self._draw(staying, within, pixels, QRectF(part)))
+        kept.show(painter, QSize(whole.right() + 1, whole.bottom() + 1), partial(self._draw_staying, pixels))
         self._draw([self.items[at] for at in moving if at > below], painter, pixels, exposed)
+
+    def _draw_staying(self, pixels: Pixels, painter: QPainter, part: QRect) -> None:
+        self._draw([item for item in self.items if not item.moving], painter, pixels, QRectF(part))
 
     def _draw(self, items: list[PixelItem], painter: QPainter, pixels: Pixels, exposed: QRectF) -> None:
         for item in items:

@@ -25,6 +25,7 @@ class KeptPicture:
         self._ground = QColor(ground)
         self._pixmap = QPixmap()
         self._size, self._ratio = QSize(), 1.0
+        self._direction = Qt.LayoutDirection.LeftToRight
         self._spoiled = QRegion()
 
     def spoil(self, part: QRect) -> None:
@@ -48,14 +49,19 @@ class KeptPicture:
             paint(painter, QRect(0, 0, size.width(), size.height()))
             return
         ratio = painter.device().devicePixelRatioF()
+        self._direction = painter.layoutDirection()  # which a widget's own painter knows
         if (size, ratio) != (self._size, self._ratio):
             self._begin(size, ratio)
-        spoiled = self._spoiled & QRect(0, 0, size.width(), size.height())
+        self.renew(paint)
+        painter.drawPixmap(0, 0, self._pixmap)
+
+    def renew(self, paint: Paint) -> None:
+        """Paint spoiled parts now, so that the next `show` need not."""
+        spoiled = self._spoiled & QRect(QPoint(), self._size)
         parts: list[QRect] = list(spoiled)  # type: ignore[call-overload]  # PySide's stubs do not know that it iterates
         self._spoiled = QRegion()
         if parts:
-            self._renew(parts, paint, painter.layoutDirection())
-        painter.drawPixmap(0, 0, self._pixmap)
+            self._renew(parts, paint)
 
     def _begin(self, size: QSize, ratio: float) -> None:
         """Take over what was painted in another size, from the upper left corner on; a ratio of its own takes none."""
@@ -72,9 +78,9 @@ class KeptPicture:
             self._spoiled = QRegion(now)
         self._size, self._ratio = QSize(size), ratio
 
-    def _renew(self, parts: list[QRect], paint: Paint, direction: Qt.LayoutDirection) -> None:
+    def _renew(self, parts: list[QRect], paint: Paint) -> None:
         painter = QPainter(self._pixmap)
-        painter.setLayoutDirection(direction)  # which a widget's own painter knows
+        painter.setLayoutDirection(self._direction)
         try:
             for part in parts:
                 with guarded(painter):

@@ -46,7 +46,6 @@ class KVPlot(TokenPlot):
         self.cells.set_look(look)
         if count != self.count:
             self.set_count(count)
-            self.show_selection()
         self.refresh_hover()
 
     def in_view(self) -> tuple[int, int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPixmap
 
 from widgets.plot_items import PixelItem, Pixels
@@ -43,21 +44,33 @@ class MadeBefore(PixelItem):
 
     def picture_for(self, pixels: Pixels) -> QPixmap:
         """All of it as it is now, painted for this place."""
-        corner = _corner(pixels)
-        width, height = (
-            math.ceil((end - start) * pixels.ratio)
-            for end, start in ((pixels.area.right(), corner.x()), (pixels.area.bottom(), corner.y()))
-        )
-        picture = QPixmap(width, height)
-        picture.setDevicePixelRatio(pixels.ratio)
-        picture.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(picture)
-        try:
-            painter.translate(-corner)
-            self.paint_all(painter, pixels)
-        finally:
-            painter.end()
+        picture = blank(pixels)
+        paint_on(picture, pixels, self.paint_all)
         return picture
+
+
+def blank(pixels: Pixels, spare: QPixmap | None = None) -> QPixmap:
+    """A clear picture for this place; the spare one where it fits."""
+    corner = _corner(pixels)
+    width, height = (
+        math.ceil((end - start) * pixels.ratio)
+        for end, start in ((pixels.area.right(), corner.x()), (pixels.area.bottom(), corner.y()))
+    )
+    fits = spare is not None and spare.size() == QSize(width, height)
+    picture = spare if spare is not None and fits else QPixmap(width, height)
+    picture.setDevicePixelRatio(pixels.ratio)
+    picture.fill(Qt.GlobalColor.transparent)
+    return picture
+
+
+def paint_on(picture: QPixmap, pixels: Pixels, paint: Callable[[QPainter, Pixels], None]) -> None:
+    """Paint on a picture for this place, as if it were the plot."""
+    painter = QPainter(picture)
+    try:
+        painter.translate(-_corner(pixels))
+        paint(painter, pixels)
+    finally:
+        painter.end()
 
 
 def _corner(pixels: Pixels) -> QPointF:

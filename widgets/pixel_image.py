@@ -26,11 +26,18 @@ class PixelImage(PixelItem):
         """The newest image and what it was made for."""
         self._from: int | None = None
         """The first token that the newest image does not show as it is now."""
+        self._filled = 0
+        """Columns of the image beyond these are clear."""
+        self._told = 0
+        """How many tokens there were when some had changed the last time."""
 
     def spoil(self, token: int) -> None:
         """The 0-based tokens from this one on have changed."""
         self._from = token if self._from is None else min(token, self._from)
-        self.update_from(token)
+        before, self._told = self._told, self.count()
+        self.update_from(token, max(before, self._told))
+        if self.host is not None and self.host.is_held:
+            self._renew()  # in this turn, as the rest of what is held fills the next
 
     # What subclasses say. Qt's metaclass leaves no room for ABC's; the type checker refuses to make what lacks one.
 
@@ -49,14 +56,20 @@ class PixelImage(PixelItem):
             self._cells = np.zeros((height, width), np.uint32)
             image = QImage(self._cells.data, width, height, 4 * width, QImage.Format.Format_ARGB32_Premultiplied)
             image.setDevicePixelRatio(pixels.ratio)
-            self._made, self._from = (pixels, image), 0
-        if self._from is not None:
-            left, right = (self._column(token, pixels) for token in (self._from, self.count()))
-            self._cells[:, left:] = 0
-            if left < min(right + 2, self._cells.shape[1]):  # not beyond the view
-                self.renew(self._cells[:, left : right + 2], left, pixels)
-            self._from = None
+            self._made, self._from, self._filled = (pixels, image), 0, 0
+        self._renew()
         painter.drawImage(pixels.area.topLeft(), self._made[1])
+
+    def _renew(self) -> None:
+        """Bring what has changed into the newest image."""
+        if self._made is None or self._from is None:
+            return
+        pixels = self._made[0]
+        left, right = (self._column(token, pixels) for token in (self._from, self.count()))
+        self._cells[:, left : self._filled] = 0
+        if left < min(right + 2, self._cells.shape[1]):  # not beyond the view
+            self.renew(self._cells[:, left : right + 2], left, pixels)
+        self._from, self._filled = None, right + 2
 
     def _column(self, token: int, pixels: Pixels) -> int:
         """The column before the one in which a 0-based token begins, as far as it is in view."""

@@ -246,11 +246,14 @@ class PlotView(QWidget):
         self.view.updateMatrix()
 
     def _fit(self) -> None:
+        self.view.setYRange(*self._y_range(), padding=0)
+
+    def _y_range(self) -> tuple[float, float]:
         low, high = self._y_bounds
         height = self.view.height()
         if height > self._top_room:
             high = low + (high - low) * height / (height - self._top_room)
-        self.view.setYRange(low, high, padding=0)
+        return low, high
 
     def _on_hover(self, at: QPointF) -> None:
         if not self.view.sceneBoundingRect().contains(at):

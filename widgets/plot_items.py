@@ -7,9 +7,11 @@ never by the number of tokens.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -70,6 +72,19 @@ class Pixels:
         """The whole pixel at a single value, much faster than by an array."""
         return float(round(value * self.y_scale + self.y_zero))
 
+    def ranging(self, x: Sequence[float], y: Sequence[float]) -> Pixels:
+        """The same plot with these ranges, low and high; itself where it has them already."""
+        area, x_scale, y_scale = self.area, self.area.width() / (x[1] - x[0]), -self.area.height() / (y[1] - y[0])
+        other = Pixels(x_scale, area.left() - x[0] * x_scale, y_scale, area.top() - y[1] * y_scale, area, self.ratio)
+        return self if other.is_near(self) else other
+
+    def is_near(self, other: Pixels) -> bool:
+        """Whether nothing lands elsewhere than in the other, but for what rounding makes of it."""
+        return all(map(_near, self._numbers(), other._numbers()))
+
+    def _numbers(self) -> tuple[float, ...]:
+        return (self.x_scale, self.x_zero, self.y_scale, self.y_zero, *self.area.getRect(), self.ratio)  # type: ignore[misc]
+
     def tokens(self, count: int, exposed: QRectF | None = None) -> tuple[int, int]:
         """First and one past the last of `count` 0-based tokens that are at least half in view.
 
@@ -99,12 +114,17 @@ class Pixels:
         return QRectF(left, top, width, height).normalized().toAlignedRect()
 
 
+_near = partial(math.isclose, rel_tol=1e-9, abs_tol=1e-6)
+
 _REACH = 12
 """Pixels by which marks, lines and their rims reach into the columns beside their own, at the most."""
 
 
 class Host(Protocol):
     """What a `PixelItem` lies in."""
+
+    @property
+    def is_held(self) -> bool: ...
 
     def view_area(self) -> QRectF: ...
 
@@ -135,14 +155,17 @@ class PixelItem:
         else:
             self.host.update() if part is None else self.host.update(part)
 
-    def update_from(self, token: int) -> None:
-        """Paint the 0-based tokens from this one on again, and the one before, from which a line may lead here."""
+    def update_from(self, token: int, last: int) -> None:
+        """Paint the 0-based tokens from this one up to `last` again, and those beside, from which lines may lead here.
+
+        Of what was there and what is there now, `last` is the further end.
+        """
         wide = self.host.pixel_width() if self.host is not None else 0.0
         if token == 0 or self.host is None or not wide:
             self.update()
             return
-        view, left = self.host.view_area(), token - 0.5 - _REACH * wide
-        self.update(QRectF(left, view.top(), max(view.right() - left, 0), view.height()))
+        view, left, right = self.host.view_area(), token - 0.5 - _REACH * wide, last + 1.5 + _REACH * wide
+        self.update(QRectF(left, view.top(), right - left, view.height()))
 
     # What subclasses say. Qt's metaclass leaves no room for ABC's; the type checker refuses to make what lacks one.
 
@@ -261,6 +284,8 @@ def draw_dots(
 
 def draw_triangles(painter: QPainter, at: list[QPointF], size: float, fill: QColor, halo: QColor) -> None:
     """Upward triangles with a rim."""
+    if not at:
+        return
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setPen(QPen(halo, 1))
     painter.setBrush(fill)
@@ -274,6 +299,8 @@ def draw_triangles(painter: QPainter, at: list[QPointF], size: float, fill: QCol
 
 def draw_crosses(painter: QPainter, at: list[QPointF], size: float, colour: QColor, halo: QColor) -> None:
     """✕ with a rim."""
+    if not at:
+        return
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     reach = size / 2
     for width, ink in ((4.2, halo), (2.0, colour)):
@@ -287,6 +314,8 @@ def draw_crosses(painter: QPainter, at: list[QPointF], size: float, colour: QCol
 
 def draw_unequals(painter: QPainter, at: list[QPointF], size: float, colour: QColor) -> None:
     """≠: two bars and a slash."""
+    if not at:
+        return
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setPen(QPen(colour, 1.4))
     half, gap = size / 2, size * 0.2
@@ -300,6 +329,8 @@ def draw_unequals(painter: QPainter, at: list[QPointF], size: float, colour: QCo
 
 def draw_refusals(painter: QPainter, at: list[QPointF], size: float, colour: QColor) -> None:
     """⊘: a circle with a slash, which no other mark resembles even where colours fail."""
+    if not at:
+        return
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setPen(QPen(colour, 1.4))
     painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -312,6 +343,8 @@ def draw_refusals(painter: QPainter, at: list[QPointF], size: float, colour: QCo
 
 def draw_corners(painter: QPainter, at: list[QPointF], size: float, colour: QColor) -> None:
     """↳: an arrow round a corner, for what came from somewhere else."""
+    if not at:
+        return
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setPen(QPen(colour, 1.2))
     painter.setBrush(Qt.BrushStyle.NoBrush)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from PySide6.QtCore import Qt
@@ -156,8 +157,24 @@ class ProbabilityCurvesView(PlotView):
 
     def expect(self, curves: CandidateCurves) -> None:
         """Get ready for these, which will probably come next."""
-        self.picture.expect(curves, self.show_score, self._is_full(curves))
+        for _ in self.get_ready(curves):
+            pass
+
+    def make_room(self, curves: CandidateCurves) -> Iterator[None]:
+        """In turns: where a message is on show, have the plot take its place, still without these curves."""
+        if self.message:
+            for control in (self.legend, self.score_box, self.scale):
+                control.setVisible(True)
+            yield
+            self.set_message(None)
+            self._set_axes(curves)
+            yield
+
+    def get_ready(self, curves: CandidateCurves) -> Iterator[None]:
+        """As `expect`, in turns."""
+        yield from self.picture.expect(curves, self.show_score, self._is_full(curves))
         self.legend.expect(_entries(curves))
+        yield
 
     def clear(self) -> None:
         """Show no token."""
@@ -236,9 +253,9 @@ class ProbabilityCurvesView(PlotView):
 
     def _y_ticks(self, _low: float, _high: float, _pixels: float) -> list[tuple[float, str]]:
         probabilities = [(0.0, "0"), (0.5, "0.5"), (1.0, "1")]
-        if self.curves is None or not self.show_score:
+        _, threshold, scored = self._axes or (0, 0.0, False)
+        if not scored:
             return probabilities
-        threshold = self.curves.threshold
         return [*probabilities, (float(strip_y(threshold)), f"{threshold:.2g}")]
 
 

@@ -84,7 +84,6 @@ class SchedulerMapView(TokenPlot):
         for item in (self.cells, self.marks):
             item.set_states(self._states, first)
         self.set_count(count)
-        self.show_selection()
         if count:
             self.describe(summary(self._tallies.values[-1], count, depth))
         self.refresh_hover()

@@ -23,9 +23,8 @@ class CellMarks(PixelItem):
 
     def set_states(self, states: NDArray[np.uint8], first: int = 0) -> None:
         """Tokens before the 0-based `first` are as they were, but for the line up the one that was in flight."""
-        was_last = max(len(self._states) - 1, 0)
-        self._states = states
-        self.update_from(min(first, was_last))
+        before, self._states = len(self._states), states
+        self.update_from(min(first, max(before - 1, 0)), max(before, len(states)))
 
     def apply_theme(self, theme: Theme) -> None:
         self._colours = {
@@ -43,7 +42,7 @@ class CellMarks(PixelItem):
         # Crowded marks lose their rims, which would hide the map.
         crowded = pixels.x_scale < 2
         colours = self._colours | ({"halo": QColor(Qt.GlobalColor.transparent)} if crowded else {})
-        size = float(np.clip(min(pixels.x_scale, -pixels.y_scale) * 0.9, 2, 7))
+        size = min(max(min(pixels.x_scale, -pixels.y_scale) * 0.9, 2.0), 7.0)
         self._draw_dots(painter, pixels, size, colours)
         exposed = pixels.tokens(len(self._states), self.exposed)
         refused = _places(self._states, exposed, REFUSED, pixels)
@@ -81,6 +80,8 @@ def _places(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The middles of the cells with this flag, of tokens from the first up to the second."""
     first, last = tokens
+    if not (states[first:last] & flag).any():
+        return _NONE, _NONE
     token, layer = np.nonzero(states[first:last] & flag)
     return _centres(token + first, layer, pixels)
 
@@ -96,3 +97,6 @@ def _centres(
     tokens: NDArray[np.intp], layers: NDArray[np.intp], pixels: Pixels
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.floor(pixels.x(tokens + 1)) + 0.5, np.floor(pixels.y(layers + 1)) + 0.5
+
+
+_NONE = np.zeros(0)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 
 from PySide6.QtCore import QObject, Qt, QTimer, Slot
 
 INTERVAL_MS = 16
 """One frame of a 60 Hz screen."""
-STRIDE = 3
-"""Of the patient updates one runs in so many frames: five views of a run are then drawn four times a second each."""
+STRIDE = 8
+"""Of the patient updates one begins in so many ticks: five views of a run are then drawn three times a second each."""
 
 
 class Throttle(QObject):
     """Runs at most one asked-for update a tick; the newest of each key, keys taking turns.
 
     While it is calm, updates that are *patient* are spread wider: nobody can read plots that change with every frame.
-    The timer runs only while something waits.
+    Large ones are broken into turns then, and ticks come twice as often: many short stretches of work, never a long
+    one. The timer runs only while something waits.
     """
 
     def __init__(self, parent: QObject | None = None, interval_ms: int = INTERVAL_MS) -> None:
@@ -27,6 +28,7 @@ class Throttle(QObject):
         """Whether patient updates are spread; change it through `set_calm`."""
         self._since = STRIDE
         """Ticks since a patient update ran."""
+        self._interval = interval_ms
         self.timer = QTimer(self)
         self.timer.setTimerType(Qt.TimerType.PreciseTimer)
         self.timer.setInterval(interval_ms)
@@ -50,15 +52,27 @@ class Throttle(QObject):
         if not self.timer.isActive():
             self.timer.start()
 
+    def take_turns(self, key: Hashable, turns: Iterator[None]) -> None:
+        """Run an update as far as its first `yield` now, and as far as the next in each of the following ticks.
+
+        It takes the place of what is left of the key's last one. A patient update of the key waits until it is over.
+        """
+        self._waiting.pop(_rest(key), None)
+        for _ in turns:
+            self.request(_rest(key), lambda: self.take_turns(key, turns))
+            return
+
     def set_calm(self, on: bool) -> None:
         """Spread patient updates, or no more: those that wait then come in the next frames."""
         self.calm = on
+        self.timer.setInterval(self._interval // 2 if on else self._interval)
         if not on:
             self._hurry()
 
     def cancel(self, key: Hashable) -> None:
-        """Forget what waits under `key`."""
+        """Forget what waits under `key`, turns included."""
         self._waiting.pop(key, None)
+        self._waiting.pop(_rest(key), None)
         self._patient.pop(key, None)
 
     def flush(self) -> None:
@@ -73,12 +87,14 @@ class Throttle(QObject):
     def tick(self) -> None:
         """Run the update that has waited longest; a patient one, where it is time for one."""
         self._since += 1
-        patient = bool(self._patient) and self._since >= STRIDE
-        queue = self._patient if patient else self._waiting
-        self._since = 0 if patient else self._since
+        ready = (key for key in self._patient if _rest(key) not in self._waiting)
+        patient = next(ready, None) if self._since >= STRIDE else None
         try:
-            if queue:
-                queue.pop(next(iter(queue)))()
+            if patient is not None:
+                self._since = 0
+                self._patient.pop(patient)()
+            elif self._waiting:
+                self._waiting.pop(next(iter(self._waiting)))()
         finally:
             self._stop_if_idle()
             if self.calm and self.timer.isActive():
@@ -91,3 +107,8 @@ class Throttle(QObject):
     def _stop_if_idle(self) -> None:
         if self.idle:
             self.timer.stop()
+
+
+def _rest(key: Hashable) -> Hashable:
+    """What the turns that are left of a key's update wait under."""
+    return ("rest", key)

@@ -59,27 +59,63 @@ class TokenPlot(PlotView):
         self._follow_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._follow_button.clicked.connect(self.follow)
         self._follow_button.hide()
-        self._span = (0.0, 0.0)
+        self._moves_later = False
+        """Whether what is in view changes, too, once what is held is released."""
 
     def set_count(self, count: int) -> None:
         """There are so many tokens now."""
         shrunk = count < self.count
         self.count = count
-        if self.following or shrunk:
-            self.follow()
-        else:
-            self._limit()
+        self._keep_up(shrunk)
+        if not self._stack.is_held:
+            self.show_selection()
 
     def set_growing(self, grows: bool) -> None:
         """Whether more tokens may come: room is kept for them."""
         if grows is not self._grows:
             self._grows = grows
-            self.set_count(self.count)
+            self._keep_up(False)
+
+    def _keep_up(self, shrunk: bool) -> None:
+        if self.following or shrunk:
+            self.follow()
+        else:
+            self._limit()
+
+    def hold(self) -> None:
+        """Have nothing painted of what comes, until `release`: what takes a frame together then takes three turns."""
+        if self._seen:
+            self._stack.hold()
+
+    def prepare(self) -> None:
+        """Draw what is held, unseen."""
+        x, y = self.view.viewRange()
+        if self._moves_later:
+            x, y = self._newest() if self.following else x, self._y_range()
+        self._stack.prepare(x, y)
+
+    def release(self) -> None:
+        """Show what is held."""
+        if not self._stack.is_held:
+            return
+        self._stack.release()
+        if self._moves_later:
+            self._moves_later = False
+            self._fit()
+        self.show_selection()
+
+    def set_selection(self, selection: Selection) -> None:
+        """As in every plot; what is held is released first, as the selection may be of it."""
+        self.release()
+        super().set_selection(selection)
 
     def follow(self) -> None:
         """Show the newest tokens, now and as they come."""
         self.following = True
         self._follow_button.hide()
+        if self._stack.is_held:
+            self._moves_later = True
+            return
         low, high = self._newest()
         self._limit()
         self._show(low, high)
@@ -143,6 +179,9 @@ class TokenPlot(PlotView):
             self.show_selection()
 
     def _fit(self) -> None:
+        if self._stack.is_held:
+            self._moves_later = True
+            return
         super()._fit()
         if self.following:
             self.follow()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QRegion, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from core.analysis.summaries import Outcome, TokenChips
@@ -53,6 +53,8 @@ class TokenStrip(QAbstractScrollArea):
         self._bookmarks: frozenset[int] = frozenset()
         self._notes: Callable[[int], str] | None = None
         self._chip, self._picture = ChipPainter(self.font(), DARK), KeptPicture(DARK.surface)
+        self._held: QRegion | None = None
+        """While changes are held: what is to be shown anew."""
         self._flow = TokenFlow(GAP)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -91,6 +93,21 @@ class TokenStrip(QAbstractScrollArea):
         elif keeps is not None and keeps < len(self._flow):
             self._bring_into_sight(keeps)
 
+    def hold(self) -> None:
+        """Have nothing painted of what comes, until `release`: what takes long together then takes three turns."""
+        if self._held is None:
+            self._held = QRegion()
+
+    def prepare(self) -> None:
+        """Paint what is held, unseen."""
+        self._picture.renew(self._paint)
+
+    def release(self) -> None:
+        """Show what is held."""
+        if self._held is not None:
+            held, self._held = self._held, None
+            self.viewport().update(held)
+
     def set_in_flight(self, layers_run: int | None, depth: int = 0) -> None:
         """Show a dashed chip after the last token, with the layers it has run so far; None takes it away."""
         was, self._in_flight = self._in_flight, layers_run
@@ -104,6 +121,7 @@ class TokenStrip(QAbstractScrollArea):
         """Highlight this selection and bring it into sight."""
         if selection == self._selection:
             return
+        self.release()
         before, self._selection = self._selection.token, selection
         self._describe()
         if selection.token is not None and selection.token < len(self._flow):
@@ -169,23 +187,30 @@ class TokenStrip(QAbstractScrollArea):
         return (y + self.verticalScrollBar().value() - MARGIN) // self._row_height()
 
     def _place(self, first: int, joined: bool = False) -> None:
-        follow = self._at_tail()
+        follow, before = self._at_tail(), self._end()
         widths = [self._chip.width(text, self._depth) for text in self._tokens.texts[first:]]
         if self._in_flight is not None:
             widths.append(self._chip.width(IN_FLIGHT_TEXT, self._depth))
         self._flow.replace(first, widths)
         self._update_scroll_bar(follow)
-        self._repaint_after(first - 1, joined)
+        if first == 0:
+            self._spoil(EVERYWHERE)
+        else:
+            self._repaint_after(first - 1, joined, max(before, self._end()))
 
-    def _repaint_after(self, box: int, joined: bool) -> None:
-        """Paint the chips after this one again, all where there is none; with it where its bracket reaches to them."""
-        area = QRect(EVERYWHERE)
-        if box >= 0:
-            chip = self._rect(box)
-            left = chip.left() - MARGIN if joined else chip.right() + 1
-            self._spoil(QRect(left, chip.top() - MARGIN, area.width(), chip.height() + 2 * MARGIN))
-            area.setTop(max(0, chip.bottom() + MARGIN + 1))
-        self._spoil(area)
+    def _end(self) -> tuple[int, int]:
+        """Row and right end of the last chip."""
+        last = len(self._flow) - 1
+        return (self._flow.row_of(last), self._flow.x_of(last) + self._flow.width_of(last)) if last >= 0 else (0, 0)
+
+    def _repaint_after(self, box: int, joined: bool, end: tuple[int, int]) -> None:
+        """Paint the chips after this one up to the `end` again; with it where its bracket reaches to them."""
+        chip, below = self._rect(box), end[0] - self._flow.row_of(box)
+        left = chip.left() - MARGIN if joined else chip.right() + 1
+        right = EVERYWHERE.right() if below else end[1] + 2 * MARGIN
+        row = QRect(left, chip.top() - MARGIN, right - left + 1, chip.height() + 2 * MARGIN)
+        self._spoil(row)
+        self._spoil(QRect(0, row.bottom() + 1, EVERYWHERE.width(), below * self._row_height()))
 
     def _repaint(self, *boxes: int | None) -> None:
         """Paint these chips again, their focus rings included, and no others."""
@@ -198,7 +223,10 @@ class TokenStrip(QAbstractScrollArea):
 
     def _spoil(self, area: QRect) -> None:
         self._picture.spoil(area)
-        self.viewport().update(area)
+        if self._held is None:
+            self.viewport().update(area)
+        else:
+            self._held += area
 
     def _at_tail(self) -> bool:
         bar = self.verticalScrollBar()
@@ -334,6 +362,7 @@ class TokenStrip(QAbstractScrollArea):
 
     def _hover(self, box: int | None) -> None:
         if box != self._hovered:
+            self.release()
             before, self._hovered = self._hovered, box
             self._repaint(before, box)
 

@@ -129,7 +129,6 @@ class WhatIfPlot(LayerColumns):
         self.recorded.set_layers(compared.recorded if compared else asked)
         self.hatch.place(compared.estimate_from if compared else 0, len(asked))
         self.set_count(len(asked))
-        self.show_selection()
         self.refresh_hover()
         if compared is not None:
             self.describe(summary(compared))
