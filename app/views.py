@@ -278,7 +278,7 @@ class Views(QObject):
         view.hold()
         self._draw[key](first)
         yield
-        view.prepare()
+        yield from view.prepare()
         yield
         view.release()
         self._mark(key)

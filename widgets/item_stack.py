@@ -5,7 +5,7 @@ Qt asks every item of a scene for its bounds and its paint, and each answer in P
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pyqtgraph as pg
@@ -36,6 +36,8 @@ class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
         """Whether the next frame is this plot's alone, or the window's for all that has changed."""
         self._held: list[QRectF | None] | None = None
         """While changes are held: the parts that are to be painted anew."""
+        self._drawn: list[QRectF | None] = []
+        """Of them, those that are in the picture already."""
 
     @property
     def items(self) -> list[PixelItem]:
@@ -72,21 +74,32 @@ class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
         if self._held is None:
             self._held = []
 
-    def prepare(self, x: Sequence[float], y: Sequence[float]) -> None:
-        """Draw into the picture what is held, as it will be seen once these are the ranges; none of it shows yet."""
-        if self._kept is None or self._pixels is None or not self._held:
+    def prepare(self, x: Sequence[float], y: Sequence[float]) -> Iterator[None]:
+        """Draw into the picture what is held, as it will be seen once these are the ranges; none of it shows yet.
+
+        Two turns: the lowest item is often an image of the whole plot.
+        """
+        held = self._held
+        if self._kept is None or self._pixels is None or not held:
             return
-        pixels = self._pixels.ranging(x, y)
-        for part in [None] if pixels is not self._pixels else self._held:
+        pixels, count = self._pixels.ranging(x, y), len(held)
+        for part in [None] if pixels is not self._pixels else held:
             self._kept.spoil(pixels.rounded(part))
         self._pixels = pixels
-        self._kept.renew(partial(self._draw_staying, pixels))
+        staying = self._staying
+        parts = self._kept.renew(partial(self._draw_part, staying[:1], pixels))
+        yield
+        if self._held is held and self._pixels is pixels:  # else it has been painted meanwhile
+            self._kept.add(parts, partial(self._draw_part, staying[1:], pixels))
+            self._drawn, self._held = held[:count], held[count:]
 
     def release(self) -> None:
         """Have everything painted that was held."""
-        parts, self._held = self._held, None
-        for part in parts or ():
+        drawn, held, self._drawn, self._held = self._drawn, self._held or [], [], None
+        for part in drawn:
             self.update() if part is None else self.update(part)
+        for part in held:
+            self.renew(part)
 
     def update(self, part: QRectF | None = None) -> None:
         """Have this part of the view, in data coordinates, painted in the window's next frame, together with all else
@@ -144,11 +157,16 @@ class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
         below = next((at for at, item in enumerate(self.items) if not item.moving), len(moving))
         self._draw([self.items[at] for at in moving if at < below], painter, pixels, exposed)
         whole = pixels.rounded(None)
-        kept.show(painter, QSize(whole.right() + 1, whole.bottom() + 1), partial(self._draw_staying, pixels))
+        draw = partial(self._draw_part, self._staying, pixels)
+        kept.show(painter, QSize(whole.right() + 1, whole.bottom() + 1), draw)
         self._draw([self.items[at] for at in moving if at > below], painter, pixels, exposed)
 
-    def _draw_staying(self, pixels: Pixels, painter: QPainter, part: QRect) -> None:
-        self._draw([item for item in self.items if not item.moving], painter, pixels, QRectF(part))
+    @property
+    def _staying(self) -> list[PixelItem]:
+        return [item for item in self.items if not item.moving]
+
+    def _draw_part(self, items: list[PixelItem], pixels: Pixels, painter: QPainter, part: QRect) -> None:
+        self._draw(items, painter, pixels, QRectF(part))
 
     def _draw(self, items: list[PixelItem], painter: QPainter, pixels: Pixels, exposed: QRectF) -> None:
         for item in items:

@@ -55,13 +55,18 @@ class KeptPicture:
         self.renew(paint)
         painter.drawPixmap(0, 0, self._pixmap)
 
-    def renew(self, paint: Paint) -> None:
-        """Paint spoiled parts now, so that the next `show` need not."""
+    def renew(self, paint: Paint) -> list[QRect]:
+        """Paint spoiled parts now, so that the next `show` need not, and say which."""
         spoiled = self._spoiled & QRect(QPoint(), self._size)
         parts: list[QRect] = list(spoiled)  # type: ignore[call-overload]  # PySide's stubs do not know that it iterates
         self._spoiled = QRegion()
         if parts:
-            self._renew(parts, paint)
+            self._paint(parts, paint, clear=True)
+        return parts
+
+    def add(self, parts: list[QRect], paint: Paint) -> None:
+        """Paint these parts over what is there."""
+        self._paint(parts, paint, clear=False)
 
     def _begin(self, size: QSize, ratio: float) -> None:
         """Take over what was painted in another size, from the upper left corner on; a ratio of its own takes none."""
@@ -78,7 +83,7 @@ class KeptPicture:
             self._spoiled = QRegion(now)
         self._size, self._ratio = QSize(size), ratio
 
-    def _renew(self, parts: list[QRect], paint: Paint) -> None:
+    def _paint(self, parts: list[QRect], paint: Paint, *, clear: bool) -> None:
         painter = QPainter(self._pixmap)
         painter.setLayoutDirection(self._direction)
         try:
@@ -86,9 +91,10 @@ class KeptPicture:
                 with guarded(painter):
                     whole = self._whole_pixels(part)
                     painter.setClipRect(whole)
-                    painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Source)  # clears, too
-                    painter.fillRect(whole, self._ground)
-                    painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
+                    if clear:
+                        painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Source)
+                        painter.fillRect(whole, self._ground)
+                        painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
                     paint(painter, whole.toAlignedRect())
         finally:
             painter.end()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPaintEvent, QResizeEvent
@@ -87,12 +88,12 @@ class TokenPlot(PlotView):
         if self._seen:
             self._stack.hold()
 
-    def prepare(self) -> None:
-        """Draw what is held, unseen."""
+    def prepare(self) -> Iterator[None]:
+        """Draw what is held, unseen, in two turns."""
         x, y = self.view.viewRange()
         if self._moves_later:
             x, y = self._newest() if self.following else x, self._y_range()
-        self._stack.prepare(x, y)
+        return self._stack.prepare(x, y)
 
     def release(self) -> None:
         """Show what is held."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QRegion, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
@@ -59,6 +59,7 @@ class TokenStrip(QAbstractScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.verticalScrollBar().actionTriggered.connect(self.release)  # by the user, who waits for no turn
         self.viewport().setMouseTracking(True)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setAccessibleName("Tokens")
@@ -94,14 +95,16 @@ class TokenStrip(QAbstractScrollArea):
             self._bring_into_sight(keeps)
 
     def hold(self) -> None:
-        """Have nothing painted of what comes, until `release`: what takes long together then takes three turns."""
+        """Have nothing shown of what comes, until `release`: what takes long together then takes three turns."""
         if self._held is None:
             self._held = QRegion()
 
-    def prepare(self) -> None:
-        """Paint what is held, unseen."""
+    def prepare(self) -> Iterator[None]:
+        """Paint what is held, unseen, in one turn."""
         self._picture.renew(self._paint)
+        yield from ()
 
+    @Slot()
     def release(self) -> None:
         """Show what is held."""
         if self._held is not None:
@@ -223,6 +226,9 @@ class TokenStrip(QAbstractScrollArea):
 
     def _spoil(self, area: QRect) -> None:
         self._picture.spoil(area)
+        self._show(area)
+
+    def _show(self, area: QRect) -> None:
         if self._held is None:
             self.viewport().update(area)
         else:
@@ -278,7 +284,7 @@ class TokenStrip(QAbstractScrollArea):
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         self._picture.scroll(dy)
-        self.viewport().update()
+        self._show(EVERYWHERE)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with painting(self.viewport()) as painter:
