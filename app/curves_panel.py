@@ -48,7 +48,7 @@ class CurvesPanel:
 
     def _turns(self, curves: CandidateCurves, words: str, theme: Theme) -> Iterator[None]:
         yield  # to find them is a turn's work
-        yield from self._view.make_room(curves)
+        yield from self._view.appear(curves)
         yield from self._view.get_ready(curves)
         self._view.set_curves(curves)
         yield

@@ -83,12 +83,18 @@ class Views(QObject):
         self.exits = ExitChart()
         self._add(EXITS, self.exits, self._draw_exits)
         yield
+        self.exits.warm_up()
+        yield
         self.scheduler = SchedulerMapView()
         self._add(SCHEDULER, self.scheduler, self._draw_scheduler)
+        yield
+        self.scheduler.warm_up()
         yield
         self.curves = ProbabilityCurvesView()
         self._add(CURVES, self.curves, self._draw_curves)
         self._curves_panel = CurvesPanel(self.curves, self.panels[CURVES.key], self.throttle, self._foreseen)
+        yield
+        self.curves.warm_up()
         yield
         self.tree = TreeView()
         self._add(TREE, self.tree, self._draw_tree)
@@ -275,6 +281,8 @@ class Views(QObject):
         if key == EXITS.key:
             self._update_figures()
             yield
+        if isinstance(view, TokenPlot):
+            yield from view.appear()
         view.hold()
         self._draw[key](first)
         yield
@@ -304,20 +312,12 @@ class Views(QObject):
                 self._ask(key, self._pending[key])
 
     def _tell_figures(self) -> None:
-        self._in_turns("figures", self._told_figures())
+        self.throttle.take_turns("figures", self._told_figures())
 
     def _told_figures(self) -> Iterator[None]:
         self._update_figures()
         yield
         self.figures_changed.emit()
-
-    def _in_turns(self, key: str, turns: Iterator[None]) -> None:
-        """Take turns while the window is calm; otherwise do all now."""
-        if self.throttle.calm:
-            self.throttle.take_turns(key, turns)
-        else:
-            for _ in turns:
-                pass
 
     def _update_figures(self) -> None:
         self.figures.update(self._trace, self._figures_from)
@@ -365,7 +365,7 @@ class Views(QObject):
 
     def _draw_why(self, first: int) -> None:
         if self._trace is not None:
-            self._in_turns(WHY.key, self._told_why(self._trace))
+            self.throttle.take_turns(WHY.key, self._told_why(self._trace))
 
     def _told_why(self, trace: ReadableTrace) -> Iterator[None]:
         self.why.set_text(self._foreseen.why(trace, self._selection))

@@ -177,6 +177,10 @@ class PlotView(QWidget):
         """The sentence shown in place of the plot; empty while the plot is shown."""
         return self._message.text()
 
+    def warm_up(self) -> None:
+        """Paint the plot once, unseen: the first painting takes several times as long as those that follow."""
+        self.canvas.grab()
+
     def describe(self, summary: str) -> None:
         """The sentence that a screen reader says of this plot."""
         if summary != self.accessibleDescription():

@@ -160,7 +160,7 @@ class ProbabilityCurvesView(PlotView):
         for _ in self.get_ready(curves):
             pass
 
-    def make_room(self, curves: CandidateCurves) -> Iterator[None]:
+    def appear(self, curves: CandidateCurves) -> Iterator[None]:
         """In turns: where a message is on show, have the plot take its place, still without these curves."""
         if self.message:
             for control in (self.legend, self.score_box, self.scale):

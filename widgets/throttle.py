@@ -28,7 +28,6 @@ class Throttle(QObject):
         """Whether patient updates are spread; change it through `set_calm`."""
         self._since = STRIDE
         """Ticks since a patient update ran."""
-        self._interval = interval_ms
         self.timer = QTimer(self)
         self.timer.setTimerType(Qt.TimerType.PreciseTimer)
         self.timer.setInterval(interval_ms)
@@ -56,16 +55,20 @@ class Throttle(QObject):
         """Run an update as far as its first `yield` now, and as far as the next in each of the following ticks.
 
         It takes the place of what is left of the key's last one. A patient update of the key waits until it is over.
+        Where the window is not calm, or no longer is, all that is left comes at once.
         """
         self._waiting.pop(_rest(key), None)
         for _ in turns:
-            self.request(_rest(key), lambda: self.take_turns(key, turns))
-            return
+            if self.calm:
+                self.request(_rest(key), lambda: self.take_turns(key, turns))
+                return
 
     def set_calm(self, on: bool) -> None:
         """Spread patient updates, or no more: those that wait then come in the next frames."""
+        if on is not self.calm:
+            interval = self.timer.interval()
+            self.timer.setInterval(interval // 2 if on else interval * 2)
         self.calm = on
-        self.timer.setInterval(self._interval // 2 if on else self._interval)
         if not on:
             self._hurry()
 
@@ -103,6 +106,8 @@ class Throttle(QObject):
     def _hurry(self) -> None:
         self._waiting |= self._patient
         self._patient.clear()
+        for key in [key for key in self._waiting if _rest(key) in self._waiting]:
+            del self._waiting[_rest(key)]  # all of it comes anew
 
     def _stop_if_idle(self) -> None:
         if self.idle:

@@ -83,6 +83,12 @@ class TokenPlot(PlotView):
         else:
             self._limit()
 
+    def appear(self) -> Iterator[None]:
+        """Where a message is on show, have the plot take its place, in a turn of its own."""
+        if self.message:
+            self.set_message(None)
+            yield
+
     def hold(self) -> None:
         """Have nothing painted of what comes, until `release`: what takes a frame together then takes three turns."""
         if self._seen:

@@ -122,9 +122,9 @@ class TokenStrip(QAbstractScrollArea):
 
     def set_selection(self, selection: Selection) -> None:
         """Highlight this selection and bring it into sight."""
+        self.release()
         if selection == self._selection:
             return
-        self.release()
         before, self._selection = self._selection.token, selection
         self._describe()
         if selection.token is not None and selection.token < len(self._flow):

@@ -1,4 +1,4 @@
-"""While a run is at full speed the curves' picture, their plot's rest and the words take a turn each."""
+"""While a run is at full speed curves come in several turns: their picture, what else the plot has, the words."""
 
 from __future__ import annotations
 
@@ -46,14 +46,41 @@ def test_that_curves_are_shown_at_once_unless_a_run_is_at_full_speed(stage: Stag
     assert stage.throttle.idle
 
 
-def test_that_a_run_at_full_speed_shows_its_newest_in_the_next_turn_and_says_so_in_another(stage: Stage) -> None:
+def test_that_a_run_at_full_speed_shows_its_newest_in_turns_and_the_words_in_the_last(stage: Stage) -> None:
     stage.throttle.set_calm(True)
     stage.draw(NEWEST)
-    assert stage.shown() is None
-    stage.throttle.tick()
+    turns = 0
+    while stage.shown() is None:
+        stage.throttle.tick()
+        turns += 1
+    assert turns > 2
     assert stage.shown() == NEWEST
     assert stage.panel.header.subtitle.text() == ""
     stage.throttle.tick()
+    assert stage.panel.header.subtitle.text().startswith("token 7")
+    assert stage.throttle.idle
+
+
+def test_that_the_plot_comes_before_its_first_curves_with_the_axes_they_will_have(stage: Stage) -> None:
+    stage.throttle.set_calm(True)
+    stage.draw(NEWEST)
+    while stage.view.message:
+        stage.throttle.tick()
+    assert stage.shown() is None
+    ahead = stage.view.view.viewRange(), stage.view.y_axis.range
+    stage.throttle.flush()
+    while not stage.throttle.idle:
+        stage.throttle.flush()
+    assert stage.shown() == NEWEST
+    assert (stage.view.view.viewRange(), stage.view.y_axis.range) == ahead
+
+
+def test_that_what_is_left_comes_in_one_turn_once_the_run_is_held(stage: Stage) -> None:
+    stage.throttle.set_calm(True)
+    stage.draw(NEWEST)
+    stage.throttle.set_calm(False)
+    stage.throttle.tick()
+    assert stage.shown() == NEWEST
     assert stage.panel.header.subtitle.text().startswith("token 7")
     assert stage.throttle.idle
 

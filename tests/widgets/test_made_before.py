@@ -28,9 +28,9 @@ def view(qtbot: QtBot) -> ProbabilityCurvesView:
 @pytest.fixture
 def made(view: ProbabilityCurvesView, monkeypatch: pytest.MonkeyPatch) -> list[Pixels]:
     """What the curves of `view` were painted for from now on."""
-    curves, made = view.picture, list[Pixels]()
-    paint = curves.paint_all
-    monkeypatch.setattr(curves, "paint_all", lambda painter, pixels: made.append(pixels) or paint(painter, pixels))
+    curves, made = view.picture.items[-1], list[Pixels]()
+    paint = curves.draw
+    monkeypatch.setattr(curves, "draw", lambda painter, pixels: made.append(pixels) or paint(painter, pixels))
     return made
 
 
