@@ -112,7 +112,9 @@ def _is_on_a_button(action: QAction) -> bool:
 def explain(action: QAction, enabled: bool, reason: str) -> None:
     """Let an action be used or not; `reason` says in a few words why not: "nothing runs"."""
     action.setEnabled(enabled)
-    action.setProperty("reason", "" if enabled else reason)
+    words = "" if enabled else reason
+    if action.property("reason") != words:  # each step explains a dozen, and a property that is set tells of itself
+        action.setProperty("reason", words)
 
 
 def describe(action: QAction, keys: tuple[str, ...], tip: str) -> None:

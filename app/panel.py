@@ -249,5 +249,5 @@ def _small(button: QToolButton) -> QToolButton:
     """The same, with room for an icon only."""
     button.setFixedSize(BUTTON, BUTTON)
     button.setIconSize(QSize(BUTTON_ICON, BUTTON_ICON))
-    button.setStyleSheet("padding: 2px")  # the role's own padding is made for words and leaves an icon no room
+    button.setProperty("bare", True)
     return button

@@ -10,7 +10,8 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.recovery import ORIGIN, RecoveryFile, recovery_folder
+from app.recovery import ORIGIN, RecoveryFile
+from app.state_folder import recovery_folder
 from core.errors import UserError
 from core.trace.events import Event, FloatArray, RunEnded, RunStarted
 from core.trace.marks import Mark

@@ -25,18 +25,6 @@ SUFFIX = ".specee"
 _LOCK = ".lock"
 
 
-STATE_VARIABLE = "SPECEE_VIEWER_STATE"
-"""Names another folder for what is not saved yet."""
-
-
-def recovery_folder() -> Path:
-    """Where recovery files lie; it may not be there yet."""
-    import platformdirs
-
-    chosen = os.environ.get(STATE_VARIABLE)
-    return Path(chosen or platformdirs.user_state_dir("specee-viewer", appauthor=False)) / "recovery"
-
-
 @dataclass
 class RecoveryFile:
     """A recovery file that this process holds: no other process looks at it."""

@@ -6,9 +6,10 @@ from PySide6.QtCore import QObject, Slot
 
 from app.chore import Chore
 from app.failure import Failure
-from app.recovery import Leftover, leftovers, recovery_folder
+from app.recovery import Leftover, leftovers
 from app.session_files import SessionFiles
 from app.session_words import LEFTOVER_ANSWERS, leftover_question
+from app.state_folder import recovery_folder
 
 
 class RecoveryOffer(QObject):

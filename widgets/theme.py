@@ -3,7 +3,8 @@
 Widgets ask for a look through the dynamic property `role`, never through colours of their own:
 
 - `QPushButton`, `QToolButton`: `role="primary"`, the one accented button of a window;
-- `QToolButton`: `role="quiet"`, a small one in a panel's header; `role="segment"`, one of a row to choose from, with
+- `QToolButton`: `role="quiet"`, a small one in a panel's header, with `bare="true"` where an icon is all it has;
+  `role="segment"`, one of a row to choose from, with
   `end="left"` and `end="right"` at its ends; `role="slim"`, an icon that has little room;
 - `QLabel`: `role="title"` (bold), `role="muted"`, `role="caution"`, `role="error"`;
 - `QTextEdit`: `role="plain"`, text that is read and copied, without a field around it.
@@ -227,6 +228,7 @@ QToolButton[role="quiet"] { color: $muted; padding: 1px 6px; font-size: ${small}
 QToolButton[role="quiet"]:hover { color: $text; }
 QToolButton[role="quiet"]:focus { border: 1px solid $accent; padding: 1px 6px; }
 QToolButton[role="quiet"]:disabled { color: $faint; }
+QToolButton[bare="true"], QToolButton[bare="true"]:focus { padding: 2px; }
 QToolButton[role="segment"] { color: $muted; background: transparent; border: 1px solid $border; border-radius: 0;
     padding: 1px 7px; font-size: ${small}pt; }
 QToolButton[end="left"] { border-top-left-radius: 5px; border-bottom-left-radius: 5px; }

@@ -26,9 +26,9 @@ from app.failure import Failure, describe
 from app.loader import LoadedSummary
 from app.model_form import LoadOptions
 from app.opening import Opening
-from app.recovery import STATE_VARIABLE
 from app.run_state import RunState
 from app.settings import Preferences
+from app.state_folder import STATE_VARIABLE
 from core.choices import DType, Policy
 from core.config import RunSettings
 

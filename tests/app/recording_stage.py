@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pytestqt.qtbot import QtBot
 
-from app.recovery import recovery_folder
 from app.run_state import RunState
+from app.state_folder import recovery_folder
 from tests.app.stage import TIMEOUT
 from tests.app.window_stage import WindowStage
 from tests.fakes import FakeEngine, FakeLoader

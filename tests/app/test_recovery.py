@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.recorder import Recorder
-from app.recovery import STATE_VARIABLE, RecoveryFile, leftovers, recovery_folder
+from app.recovery import RecoveryFile, leftovers
 from app.recovery_offer import kept
+from app.state_folder import STATE_VARIABLE, recovery_folder
 from core.errors import UserError
 from core.trace.events import Event, RunStarted
 from core.trace.marks import Mark

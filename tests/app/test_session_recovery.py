@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.recovery import leftovers, recovery_folder
+from app.recovery import leftovers
+from app.state_folder import recovery_folder
 from tests.app.recording_stage import RecordingStage, recovery_files
 from tests.app.stage import TIMEOUT
 from tests.core.sessions import left_open, written

@@ -11,7 +11,7 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
-from app.recovery import recovery_folder
+from app.state_folder import recovery_folder
 from core.trace.marks import Mark
 from core.trace.saving import save_session
 from core.trace.session_file import SessionFile
