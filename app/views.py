@@ -16,6 +16,7 @@ from app.hover_notes import sources, wrong_tokens
 from app.legends import Legends
 from app.pages import Pages
 from app.panel import Panel
+from app.panel_turns import PanelTurns
 from app.places import CURVES, EXITS, SCHEDULER, TOKENS, TREE, VIEWS, WHY, Place
 from app.read_ahead import ReadAhead
 from app.state_words import nothing_to_show
@@ -60,10 +61,6 @@ class Views(QObject):
         self._selection = Selection()
         self._theme: Theme = DARK
         self._legends = Legends(self.panels)
-        self._pending: dict[str, int] = {}
-        """By panel: the first token that it has not drawn yet."""
-        self._behind: set[str] = set()
-        """Panels that were last told to be out of sight; one behind others is not hidden to Qt."""
         self._figures_from = 0
         self.throttle = Throttle(self)
         """Who draws when: panels elsewhere in the window may take their turns in it, too."""
@@ -72,7 +69,10 @@ class Views(QObject):
         self._read_ahead.expected.connect(self._expect)
         self._draw: dict[str, Callable[[int], None]] = {}
         self.by_key: dict[str, View] = {}
-        self._dressing = Dressing(self.throttle, self._is_in_sight, lambda key, on: self.by_key[key].apply_theme(on))
+        self._turns = PanelTurns(self.throttle, self, lambda key: self._dressing.see(key))
+        self._dressing = Dressing(
+            self.throttle, self._turns.is_in_sight, lambda key, on: self.by_key[key].apply_theme(on)
+        )
 
     def build(self, theme: Theme) -> Iterator[None]:
         """Make the views in this theme, one a step: all of them at once take several frames."""
@@ -132,7 +132,7 @@ class Views(QObject):
         self._follow_kind(trace)
         count = self._count()
         for key in self.panels:
-            self._ask(key, first, patient=first >= (count if key == TOKENS.key else 1))
+            self._turns.ask(key, first, patient=first >= (count if key == TOKENS.key else 1))
         self._figures_from = min(first, self._figures_from)
         self.throttle.request("figures", self._tell_figures, patient=first > 0)
 
@@ -148,29 +148,25 @@ class Views(QObject):
         newest = gently and token is not None and 0 < count <= token + 1
         for key, view in self._marked.items():
             if gently:
-                self._ask(key, count, patient=newest)
+                self._turns.ask(key, count, patient=newest)
             elif hurried and isinstance(view, TokenPlot) and not view.has_in_view(selection.token):
-                self.throttle.request((key, "mark"), partial(self._mark, key))
+                self.throttle.request((key, "mark"), partial(self.mark, key))
             else:
                 view.set_selection(selection)
         for key in (CURVES.key, TREE.key, WHY.key):
-            self._ask(key, selection.token or 0, patient=newest)
+            self._turns.ask(key, selection.token or 0, patient=newest)
         if not gently and not hurried:
             for key in (CURVES.key, WHY.key):
                 self.throttle.cancel(key)
-                self._paint(key)
+                self._turns.paint(key)
             self._read_ahead.begin(self._trace, before, selection.token)
-
-    def _mark(self, key: str) -> None:
-        if key in self._marked:
-            self._marked[key].set_selection(self._selection)
 
     @Slot(int)
     def _expect(self, token: int) -> None:
         for plot in (self.exits, self.scheduler):
             plot.make_room(token)
         curves = self._foreseen.make(self._trace, Selection(token, self._selection.layer))
-        if curves is not None and self._is_in_sight(CURVES.key):
+        if curves is not None and self._turns.is_in_sight(CURVES.key):
             self.curves.expect(curves)
 
     def set_highlight(self, tokens: IntArray, name: str) -> None:
@@ -194,13 +190,12 @@ class Views(QObject):
         Where there is a run each panel changes in its turn; while it reads its prompt at full speed, a while later.
         """
         wanted = {key: sentences[key] if sentences else nothing_to_show(key, self._trace) for key in self.panels}
-        self._pages.turn(wanted, in_turns=self._trace is not None, patient=self._keeps(WHY.key))
+        self._pages.turn(wanted, in_turns=self._trace is not None, patient=self.keeps(WHY.key))
 
     def set_calm(self, on: bool) -> None:
         """Whether a run goes on at full speed: what it changes is then drawn as often as it can be read."""
         self.throttle.set_calm(on)
-        for key, first in list(self._pending.items()):
-            self._ask(key, first, patient=on)
+        self._turns.ask_again(patient=on)
 
     def apply_theme(self, theme: Theme) -> None:
         """Repaint legends, and views: what is in sight one a frame, the rest when it is seen."""
@@ -220,7 +215,7 @@ class Views(QObject):
     def _show_legends(self) -> None:
         self._legends.show(self._theme)
         for key in (CURVES.key, TREE.key):
-            self._ask(key, self._selection.token or 0)
+            self._turns.ask(key, self._selection.token or 0)
 
     @property
     def is_idle(self) -> bool:
@@ -237,10 +232,8 @@ class Views(QObject):
         view.apply_theme(self._theme)
         panel = self.panels[place.key]
         panel.set_view(view)
-        panel.visibilityChanged.connect(partial(self._see, place.key))
         self._draw[place.key], self.by_key[place.key] = draw, view
-        if panel.isVisible() and panel.visibleRegion().isEmpty():
-            self._behind.add(place.key)  # since before anyone could be told
+        self._turns.add(place.key, panel, view)
 
     def _replace(self, trace: ReadableTrace | None) -> None:
         self._trace = trace
@@ -248,7 +241,7 @@ class Views(QObject):
         self._curves_panel.forget()
         self._update_figures()
         self.set_highlight(np.zeros(0, np.int64), "")  # it was of other tokens
-        if not self._keeps(WHY.key):
+        if not self.keeps(WHY.key):
             self.why.clear()
             for key in (CURVES.key, TREE.key, WHY.key):
                 self.panels[key].set_subtitle("")
@@ -256,60 +249,31 @@ class Views(QObject):
             for view in self._marked.values():
                 view.clear()
 
-    def _ask(self, key: str, first: int, *, patient: bool = False) -> None:
-        self._pending[key] = min(first, self._pending.get(key, first))
-        if self._is_in_sight(key):
-            self.throttle.request(key, lambda: self._paint(key), patient=patient)
+    # What `PanelTurns` asks for
 
-    def _paint(self, key: str) -> None:
-        if not self._is_in_sight(key):
-            return  # it was closed after it had asked; it catches up once it is shown
-        if self._keeps(key):
-            return
-        first = self._pending.pop(key, None)
-        if first is None or self._trace is None or self._trace.started is None:
-            return
-        view = self.by_key[key]
-        if isinstance(view, TokenStrip | TokenPlot) and self.throttle.calm:
-            self.throttle.take_turns(key, self._draw_held(key, view, first))
-        else:
+    def draw(self, key: str, first: int) -> None:
+        """Draw a panel's tokens from `first` on."""
+        if self._trace is not None and self._trace.started is not None:
             self._draw[key](first)
-            self._mark(key)
 
-    def _draw_held(self, key: str, view: TokenStrip | TokenPlot, first: int) -> Iterator[None]:
-        """What comes of a run is taken in, drawn and shown in turns of their own."""
+    def mark(self, key: str) -> None:
+        """Mark the selection in a panel that can."""
+        if key in self._marked:
+            self._marked[key].set_selection(self._selection)
+
+    def lead(self, key: str) -> Iterator[None]:
+        """The exit chart shows figures: to make them is a turn's work."""
         if key == EXITS.key:
             self._update_figures()
             yield
-        if isinstance(view, TokenPlot):
-            yield from view.appear()
-        view.hold()
-        self._draw[key](first)
-        yield
-        yield from view.prepare()
-        yield
-        view.release()
-        self._mark(key)
 
-    def _keeps(self, key: str) -> bool:
+    def keeps(self, key: str) -> bool:
         """Whether a panel keeps what it shows, as a run at full speed has nothing for it yet: no token, or, for the
         curves, none but the first. To be turned to words for a moment and back takes a plot several frames."""
         trace = self._trace
         if not self.throttle.calm or trace is None or trace.started is None or trace.ended is not None:
             return False
         return key != TOKENS.key and (not trace.records or (key == CURVES.key and self._count() == 1))
-
-    def _is_in_sight(self, key: str) -> bool:
-        """Whether the panel is neither closed nor behind another one."""
-        return key not in self._behind and not self.panels[key].isHidden()
-
-    def _see(self, key: str, visible: bool) -> None:
-        """Draw what a panel missed while it was out of sight."""
-        (self._behind.discard if visible else self._behind.add)(key)
-        if visible:
-            self._dressing.see(key)
-            if key in self._pending:
-                self._ask(key, self._pending[key])
 
     def _tell_figures(self) -> None:
         self.throttle.take_turns("figures", self._told_figures())
@@ -331,7 +295,7 @@ class Views(QObject):
     def _stop(self, key: str, first: int) -> int:
         """The token up to which a turn draws; those beyond wait for the next."""
         if (stop := first + PORTIONS[key]) < self._count():
-            self._ask(key, stop)
+            self._turns.ask(key, stop)
         return stop
 
     def _draw_exits(self, first: int) -> None:
@@ -368,9 +332,10 @@ class Views(QObject):
             self.throttle.take_turns(WHY.key, self._told_why(self._trace))
 
     def _told_why(self, trace: ReadableTrace) -> Iterator[None]:
-        self.why.set_text(self._foreseen.why(trace, self._selection))
+        text, words = self._foreseen.why(trace, self._selection), why_words(self._record(), self._selection)
+        self.why.set_text(text)
         yield
-        self.panels[WHY.key].set_subtitle(why_words(self._record(), self._selection))
+        self.panels[WHY.key].set_subtitle(words)
 
     def _count(self) -> int:
         return self._trace.emitted_count if self._trace is not None else 0

@@ -12,7 +12,8 @@ from PySide6.QtGui import QColor, QFont, QPainter, QPen, QPolygonF
 from core.analysis.calibration import Share
 from widgets.calibration_words import Quality, Tab, thinned
 from widgets.palette import DARK, Theme
-from widgets.plot_items import PixelItem, Pixels, draw_dots, points
+from widgets.plot_items import PixelItem, Pixels, points
+from widgets.plot_marks import draw_dots
 from widgets.theme import SMALL, mixed
 
 MOST_POINTS = 600

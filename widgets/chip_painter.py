@@ -26,7 +26,7 @@ from PySide6.QtGui import (
 from core.analysis.summaries import Outcome
 from widgets.highlight import paint_corner
 from widgets.palette import Theme, exit_colours
-from widgets.plot_items import draw_corners, draw_unequals
+from widgets.plot_marks import draw_corners, draw_unequals
 from widgets.theme import SMALL, mixed
 
 PADDING = 7
@@ -213,6 +213,16 @@ class ChipPainter:
     def _elided(self, text: str) -> tuple[str, int]:
         short = self._metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, self.longest)
         return short, self._metrics.horizontalAdvance(short)
+
+
+def paint_ring(painter: QPainter, chip: QRect | None, area: QRect, theme: Theme) -> None:
+    """The focus ring: around the chosen chip, or, where none is chosen, around the whole `area`."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(QColor(theme.accent), 1))
+    if chip is None:
+        painter.drawRoundedRect(area.adjusted(0, 0, -1, -1), RADIUS, RADIUS)
+    else:
+        painter.drawRoundedRect(chip.toRectF().adjusted(-2, -2, 2, 2), RADIUS + 2, RADIUS + 2)
 
 
 def paint_mark(painter: QPainter, centre: QPointF, size: int, mark: Outcome, colour: QColor) -> None:

@@ -15,7 +15,8 @@ from core.trace.events import IntArray
 from widgets.compare_table import elided, signed
 from widgets.layer_columns import Border, LayerColumns
 from widgets.palette import Theme
-from widgets.plot_items import PixelItem, Pixels, draw_dots, points
+from widgets.plot_items import PixelItem, Pixels, points
+from widgets.plot_marks import draw_dots
 from widgets.theme import mixed
 
 NOTHING = "Choose a run above, and both runs’ exit layers appear here."
@@ -72,6 +73,9 @@ class RunLine(PixelItem):
 class Beyond(PixelItem):
     """Shades what lies beyond the place where the texts part: there the contexts differ, too."""
 
+    moving = True
+    """It lies below the selection's band: in the picture of what stays it would lift lines and words to below it."""
+
     def __init__(self) -> None:
         super().__init__()
         self._at: int | None = None
@@ -126,7 +130,7 @@ class ComparePlot(LayerColumns):
         self._deepest = 0
         self.beyond, self.parting = Beyond(), Parting()
         self.lines = (RunLine("accent", dashed=False), RunLine("caution", dashed=True))
-        self.add(self.beyond, -12)  # below the selection
+        self.add(self.beyond, -12)
         self.add(self.parting, 5)
         for depth, item in enumerate(self.lines):  # where they agree, A shows between B's dashes
             self.add(item, depth)

@@ -12,7 +12,8 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from core.analysis.summaries import ExitSeries, Outcome
 from widgets.palette import Theme, exit_colours
 from widgets.pixel_image import PixelImage, argb, rgb
-from widgets.plot_items import PixelItem, Pixels, draw_corners, draw_refusals, draw_unequals, points
+from widgets.plot_items import PixelItem, Pixels, points
+from widgets.plot_marks import draw_corners, draw_refusals, draw_unequals
 from widgets.theme import mixed
 
 _CAP = 2
@@ -62,7 +63,7 @@ class Bars(PixelImage):
         pen = QPen(self._line, 1)
         pen.setDashPattern([4, 4])
         painter.setPen(pen)
-        painter.drawLine(QLineF(pixels.area.left(), y - 1, pixels.area.right(), y - 1))
+        painter.drawLine(QLineF(round(pixels.area.left()), y - 1, round(pixels.area.right()), y - 1))
 
     def count(self) -> int:
         return len(self._layers)

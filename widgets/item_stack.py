@@ -38,6 +38,8 @@ class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
         """While changes are held: the parts that are to be painted anew."""
         self._drawn: list[QRectF | None] = []
         """Of them, those that are in the picture already."""
+        self._half: list[QRect] = []
+        """Parts of the picture in which only the lowest item is drawn so far, in pixels."""
 
     @property
     def items(self) -> list[PixelItem]:
@@ -83,23 +85,32 @@ class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
         if self._kept is None or self._pixels is None or not held:
             return
         pixels, count = self._pixels.ranging(x, y), len(held)
+        self._spoil_half()
         for part in [None] if pixels is not self._pixels else held:
             self._kept.spoil(pixels.rounded(part))
         self._pixels = pixels
-        staying = self._staying
-        parts = self._kept.renew(partial(self._draw_part, staying[:1], pixels))
+        half = self._half = self._kept.renew(partial(self._draw_part, self._staying[:1], pixels))
         yield
-        if self._held is held and self._pixels is pixels:  # else it has been painted meanwhile
-            self._kept.add(parts, partial(self._draw_part, staying[1:], pixels))
-            self._drawn, self._held = held[:count], held[count:]
+        if self._half is half:  # else it has been painted, or released, meanwhile
+            self._half = []
+            self._kept.add(half, partial(self._draw_part, self._staying[1:], pixels))
+            self._drawn, self._held = self._drawn + held[:count], held[count:]
 
     def release(self) -> None:
         """Have everything painted that was held."""
+        self._spoil_half()
         drawn, held, self._drawn, self._held = self._drawn, self._held or [], [], None
         for part in drawn:
             self.update() if part is None else self.update(part)
         for part in held:
             self.renew(part)
+
+    def _spoil_half(self) -> None:
+        """Nothing may be shown of what only one turn of `prepare` has drawn."""
+        half, self._half = self._half, []
+        if self._kept is not None:
+            for part in half:
+                self._kept.spoil(part)
 
     def update(self, part: QRectF | None = None) -> None:
         """Have this part of the view, in data coordinates, painted in the window's next frame, together with all else
@@ -148,6 +159,7 @@ class ItemStack(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
 
     def _show(self, kept: KeptPicture, painter: QPainter, pixels: Pixels, exposed: QRectF) -> None:
         """Below and above the picture of the items that stay, draw those that move."""
+        self._spoil_half()
         if self._pixels is not None and pixels.is_near(self._pixels):
             pixels = self._pixels  # items keep what they have made for exactly these
         else:

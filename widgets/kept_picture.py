@@ -60,8 +60,7 @@ class KeptPicture:
         spoiled = self._spoiled & QRect(QPoint(), self._size)
         parts: list[QRect] = list(spoiled)  # type: ignore[call-overload]  # PySide's stubs do not know that it iterates
         self._spoiled = QRegion()
-        if parts:
-            self._paint(parts, paint, clear=True)
+        self._paint(parts, paint, clear=True)
         return parts
 
     def add(self, parts: list[QRect], paint: Paint) -> None:
@@ -84,6 +83,8 @@ class KeptPicture:
         self._size, self._ratio = QSize(size), ratio
 
     def _paint(self, parts: list[QRect], paint: Paint, *, clear: bool) -> None:
+        if not parts:
+            return
         painter = QPainter(self._pixmap)
         painter.setLayoutDirection(self._direction)
         try:

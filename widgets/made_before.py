@@ -56,8 +56,7 @@ def blank(pixels: Pixels, spare: QPixmap | None = None) -> QPixmap:
         math.ceil((end - start) * pixels.ratio)
         for end, start in ((pixels.area.right(), corner.x()), (pixels.area.bottom(), corner.y()))
     )
-    fits = spare is not None and spare.size() == QSize(width, height)
-    picture = spare if spare is not None and fits else QPixmap(width, height)
+    picture = spare if spare is not None and spare.size() == QSize(width, height) else QPixmap(width, height)
     picture.setDevicePixelRatio(pixels.ratio)
     picture.fill(Qt.GlobalColor.transparent)
     return picture

@@ -11,7 +11,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygon
 
 from core.analysis.tree_figure import TreeFigure
 from widgets.palette import DARK, Theme, exit_colour
-from widgets.plot_items import PixelItem, Pixels, draw_refusals, draw_threshold, points
+from widgets.plot_items import PixelItem, Pixels, draw_threshold, points
+from widgets.plot_marks import draw_refusals
 from widgets.theme import mixed
 
 

@@ -1,4 +1,4 @@
-"""What every plot is drawn with: ticks, items painted in whole pixels, the selection cursor, and marks.
+"""What every plot is drawn with but marks: ticks, items painted in whole pixels, and the selection cursor.
 
 The plots show one bar or cell a token, so edges that fall between pixels would shimmer as the plot scrolls. A
 `PixelItem` therefore knows where its data land in pixels and rounds them; its cost is bounded by the pixels shown,
@@ -11,13 +11,12 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtCore import QLineF, QPointF, QRect, QRectF
+from PySide6.QtGui import QColor, QPainter, QPen
 
 from widgets.palette import Theme
 
@@ -80,9 +79,11 @@ class Pixels:
 
     def is_near(self, other: Pixels) -> bool:
         """Whether nothing lands elsewhere than in the other, but for what rounding makes of it."""
-        return all(map(_near, self._numbers(), other._numbers()))
+        places = zip(self._numbers(), other._numbers(), strict=True)
+        return all(math.isclose(mine, its, rel_tol=_ROUNDING) for mine, its in places)
 
     def _numbers(self) -> tuple[float, ...]:
+        """All that places hang on. One that is near 0 may be taken for another: that costs a painting, no more."""
         return (self.x_scale, self.x_zero, self.y_scale, self.y_zero, *self.area.getRect(), self.ratio)  # type: ignore[misc]
 
     def tokens(self, count: int, exposed: QRectF | None = None) -> tuple[int, int]:
@@ -106,16 +107,19 @@ class Pixels:
         return QRectF(x0, y0, max(self.whole_x(right) - x0, 1.0), max(self.whole_y(bottom) - y0, 1.0))
 
     def rounded(self, part: QRectF | None) -> QRect:
-        """The whole pixels that this part, in data coordinates, reaches into; all of the plot without one."""
+        """The whole pixels that this part, in data coordinates, reaches into; all of the plot without one.
+
+        And those around them: Qt clips no closer, so that a line that ends at the edge may have painted there.
+        """
         if part is None:
-            return self.area.toAlignedRect().adjusted(-1, -1, 1, 1)  # Qt clips no closer
+            return self.area.toAlignedRect().adjusted(-1, -1, 1, 1)
         left, top = part.left() * self.x_scale + self.x_zero, part.top() * self.y_scale + self.y_zero
         width, height = part.width() * self.x_scale, part.height() * self.y_scale
-        return QRectF(left, top, width, height).normalized().toAlignedRect()
+        return QRectF(left, top, width, height).normalized().toAlignedRect().adjusted(-1, -1, 1, 1)
 
 
-_near = partial(math.isclose, rel_tol=1e-9, abs_tol=1e-6)
-
+_ROUNDING = 1e-9
+"""Share by which a number may differ: less than a thousandth of a pixel after 100 000 tokens."""
 _REACH = 12
 """Pixels by which marks, lines and their rims reach into the columns beside their own, at the most."""
 
@@ -266,98 +270,3 @@ def draw_threshold(
     edges = [pixels.area.left(), *pixels.x(layers[steps] + 0.5).tolist(), pixels.area.right()]
     for left, right, at in zip(edges, edges[1:], y[[0, *steps]].tolist() if len(y) else (), strict=False):
         painter.drawLine(QLineF(left, at, right, at))
-
-
-def draw_dots(
-    painter: QPainter, at: list[QPointF], size: float, fill: QColor, halo: QColor, square: bool = False
-) -> None:
-    """Round or square marks with a dark or light rim, so that they stand out from any colour below."""
-    if not at:
-        return
-    cap = Qt.PenCapStyle.SquareCap if square else Qt.PenCapStyle.RoundCap
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, not square)
-    for width, colour in ((size + 2, halo), (size, fill)):
-        painter.setPen(QPen(colour, width, Qt.PenStyle.SolidLine, cap))
-        painter.drawPoints(QPolygonF(at))
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-
-
-def draw_triangles(painter: QPainter, at: list[QPointF], size: float, fill: QColor, halo: QColor) -> None:
-    """Upward triangles with a rim."""
-    if not at:
-        return
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    painter.setPen(QPen(halo, 1))
-    painter.setBrush(fill)
-    half = size / 2
-    for point in at:
-        x, y = point.x(), point.y()
-        corners = (QPointF(x - half, y + half * 0.8), QPointF(x + half, y + half * 0.8), QPointF(x, y - half))
-        painter.drawPolygon(QPolygonF(corners))
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-
-
-def draw_crosses(painter: QPainter, at: list[QPointF], size: float, colour: QColor, halo: QColor) -> None:
-    """✕ with a rim."""
-    if not at:
-        return
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    reach = size / 2
-    for width, ink in ((4.2, halo), (2.0, colour)):
-        painter.setPen(QPen(ink, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
-        for point in at:
-            x, y = point.x(), point.y()
-            painter.drawLine(QLineF(x - reach, y - reach, x + reach, y + reach))
-            painter.drawLine(QLineF(x - reach, y + reach, x + reach, y - reach))
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-
-
-def draw_unequals(painter: QPainter, at: list[QPointF], size: float, colour: QColor) -> None:
-    """≠: two bars and a slash."""
-    if not at:
-        return
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    painter.setPen(QPen(colour, 1.4))
-    half, gap = size / 2, size * 0.2
-    for point in at:
-        x, y = point.x(), point.y()
-        painter.drawLine(QLineF(x - half, y - gap, x + half, y - gap))
-        painter.drawLine(QLineF(x - half, y + gap, x + half, y + gap))
-        painter.drawLine(QLineF(x - half * 0.5, y + half, x + half * 0.5, y - half))
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-
-
-def draw_refusals(painter: QPainter, at: list[QPointF], size: float, colour: QColor) -> None:
-    """⊘: a circle with a slash, which no other mark resembles even where colours fail."""
-    if not at:
-        return
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    painter.setPen(QPen(colour, 1.4))
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    reach, slash = size / 2, size / 2 * 0.7
-    for point in at:
-        painter.drawEllipse(point, reach, reach)
-        painter.drawLine(QLineF(point.x() - slash, point.y() + slash, point.x() + slash, point.y() - slash))
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-
-
-def draw_corners(painter: QPainter, at: list[QPointF], size: float, colour: QColor) -> None:
-    """↳: an arrow round a corner, for what came from somewhere else."""
-    if not at:
-        return
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    painter.setPen(QPen(colour, 1.2))
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    reach, head = size / 2, size / 4
-    for point in at:
-        left, foot, tip = point.x() - reach, point.y() + reach / 2, point.x() + reach
-        painter.drawPolyline(
-            [
-                QPointF(left, point.y() - reach),
-                QPointF(left, foot),
-                QPointF(tip, foot),
-                QPointF(tip - head, foot - head),
-            ]
-        )
-        painter.drawLine(QPointF(tip, foot), QPointF(tip - head, foot + head))
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)

@@ -8,7 +8,8 @@ from PySide6.QtCore import QLineF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from widgets.palette import Theme
-from widgets.plot_items import PixelItem, Pixels, draw_crosses, draw_dots, draw_triangles, points
+from widgets.plot_items import PixelItem, Pixels, points
+from widgets.plot_marks import draw_crosses, draw_dots, draw_triangles
 from widgets.scheduler_cells import EVALUATED, EXITED, REFUSED, WRONG
 
 
@@ -70,9 +71,9 @@ class CellMarks(PixelItem):
             return
         reached = np.flatnonzero(self._states[-1] & EVALUATED)
         x = float(np.floor(pixels.x(len(self._states)))) + 0.5
-        y = float(pixels.y(reached[-1] + 1.5 if len(reached) else 0.5))
+        y = pixels.whole_y(float(reached[-1]) + 1.5 if len(reached) else 0.5)
         painter.setPen(QPen(self._colours["exit"], 1, Qt.PenStyle.DotLine))
-        painter.drawLine(QLineF(x, pixels.area.top(), x, y))
+        painter.drawLine(QLineF(x, round(pixels.area.top()), x, y))
 
 
 def _places(
@@ -80,9 +81,10 @@ def _places(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The middles of the cells with this flag, of tokens from the first up to the second."""
     first, last = tokens
-    if not (states[first:last] & flag).any():
+    flagged = states[first:last] & flag
+    if not flagged.any():
         return _NONE, _NONE
-    token, layer = np.nonzero(states[first:last] & flag)
+    token, layer = np.nonzero(flagged)
     return _centres(token + first, layer, pixels)
 
 

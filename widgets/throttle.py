@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from PySide6.QtCore import QObject, Qt, QTimer, Slot
 
@@ -54,8 +54,9 @@ class Throttle(QObject):
     def take_turns(self, key: Hashable, turns: Iterator[None]) -> None:
         """Run an update as far as its first `yield` now, and as far as the next in each of the following ticks.
 
-        It takes the place of what is left of the key's last one. A patient update of the key waits until it is over.
-        Where the window is not calm, or no longer is, all that is left comes at once.
+        Until it is over what is asked for under its key waits: else a key that is asked for often would begin again and
+        again. Called itself it takes the place of what is left of the key's last one. Where the window is not calm, or
+        no longer is, all that is left comes at once.
         """
         self._waiting.pop(_rest(key), None)
         for _ in turns:
@@ -79,25 +80,25 @@ class Throttle(QObject):
         self._patient.pop(key, None)
 
     def flush(self) -> None:
-        """Run all that waits now; what these updates ask for waits for its own tick."""
+        """Run all that waits now; what these updates ask for waits for its own tick, what is after turns for them."""
         self._hurry()
-        waiting, self._waiting = self._waiting, {}
+        ready = self._ready(self._waiting)
+        updates = [self._waiting.pop(key) for key in ready]
         self._stop_if_idle()
-        for update in waiting.values():
+        for update in updates:
             update()
 
     @Slot()
     def tick(self) -> None:
         """Run the update that has waited longest; a patient one, where it is time for one."""
         self._since += 1
-        ready = (key for key in self._patient if _rest(key) not in self._waiting)
-        patient = next(ready, None) if self._since >= STRIDE else None
+        patient = self._ready(self._patient) if self._since >= STRIDE else []
         try:
-            if patient is not None:
+            if patient:
                 self._since = 0
-                self._patient.pop(patient)()
-            elif self._waiting:
-                self._waiting.pop(next(iter(self._waiting)))()
+                self._patient.pop(patient[0])()
+            elif ready := self._ready(self._waiting):
+                self._waiting.pop(ready[0])()
         finally:
             self._stop_if_idle()
             if self.calm and self.timer.isActive():
@@ -106,8 +107,10 @@ class Throttle(QObject):
     def _hurry(self) -> None:
         self._waiting |= self._patient
         self._patient.clear()
-        for key in [key for key in self._waiting if _rest(key) in self._waiting]:
-            del self._waiting[_rest(key)]  # all of it comes anew
+
+    def _ready(self, keys: Iterable[Hashable]) -> list[Hashable]:
+        """Those of the keys that do not wait for turns of their own."""
+        return [key for key in keys if _rest(key) not in self._waiting]
 
     def _stop_if_idle(self) -> None:
         if self.idle:

@@ -28,6 +28,12 @@ class TokenFlow:
     def rows(self) -> int:
         return len(self._starts)
 
+    @property
+    def end(self) -> tuple[int, int]:
+        """Row of the last box, and where it ends there; (0, 0) where there is none."""
+        last = len(self) - 1
+        return (self.row_of(last), self.x_of(last) + self.width_of(last)) if last >= 0 else (0, 0)
+
     def set_available(self, width: int) -> bool:
         """Break all boxes anew into rows of this width; whether it is another one."""
         if max(1, width) == self._available:

@@ -46,6 +46,8 @@ class TokenPlot(PlotView):
         """How many tokens are shown, one in flight included."""
         self.following = True
         self._grows = True
+        self._moves_later = False
+        """Whether what is in view changes, too, once what is held is released."""
         self._seen = False
         self.view.setMouseEnabled(x=True, y=False)
         self.view.sigRangeChangedManually.connect(self._on_moved_by_hand)
@@ -60,8 +62,6 @@ class TokenPlot(PlotView):
         self._follow_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._follow_button.clicked.connect(self.follow)
         self._follow_button.hide()
-        self._moves_later = False
-        """Whether what is in view changes, too, once what is held is released."""
 
     def set_count(self, count: int) -> None:
         """There are so many tokens now."""
@@ -90,7 +90,8 @@ class TokenPlot(PlotView):
             yield
 
     def hold(self) -> None:
-        """Have nothing painted of what comes, until `release`: what takes a frame together then takes three turns."""
+        """Have nothing painted of what comes, until `release`: to take it in, to draw it and to show it together fills
+        a frame, and as turns of their own none."""
         if self._seen:
             self._stack.hold()
 
@@ -109,7 +110,9 @@ class TokenPlot(PlotView):
         if self._moves_later:
             self._moves_later = False
             self._fit()
+            self._limit()
         self.show_selection()
+        self.refresh_hover()  # other tokens may lie below the pointer now
 
     def set_selection(self, selection: Selection) -> None:
         """As in every plot; what is held is released first, as the selection may be of it."""

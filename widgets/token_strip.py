@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QRegion, QResizeEvent
+from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from core.analysis.summaries import Outcome, TokenChips
 from core.trace.events import IntArray
 from widgets.chip_moves import moved_by
-from widgets.chip_painter import RADIUS, ChipPainter, ChipState
+from widgets.chip_painter import ChipPainter, ChipState, paint_ring
 from widgets.chip_words import legend_html
-from widgets.kept_picture import KeptPicture
+from widgets.held_picture import HeldPicture
 from widgets.painting import painting
 from widgets.palette import DARK, Theme
 from widgets.pass_brackets import paint_brackets
@@ -52,9 +52,7 @@ class TokenStrip(QAbstractScrollArea):
         self._highlight: frozenset[int] = frozenset()
         self._bookmarks: frozenset[int] = frozenset()
         self._notes: Callable[[int], str] | None = None
-        self._chip, self._picture = ChipPainter(self.font(), DARK), KeptPicture(DARK.surface)
-        self._held: QRegion | None = None
-        """While changes are held: what is to be shown anew."""
+        self._chip, self._picture = ChipPainter(self.font(), DARK), self._blank(DARK)
         self._flow = TokenFlow(GAP)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -95,9 +93,8 @@ class TokenStrip(QAbstractScrollArea):
             self._bring_into_sight(keeps)
 
     def hold(self) -> None:
-        """Have nothing shown of what comes, until `release`: what takes long together then takes three turns."""
-        if self._held is None:
-            self._held = QRegion()
+        """Have nothing shown of what comes, until `release`."""
+        self._picture.hold()
 
     def prepare(self) -> Iterator[None]:
         """Paint what is held, unseen, in one turn."""
@@ -107,9 +104,7 @@ class TokenStrip(QAbstractScrollArea):
     @Slot()
     def release(self) -> None:
         """Show what is held."""
-        if self._held is not None:
-            held, self._held = self._held, None
-            self.viewport().update(held)
+        self._picture.release()
 
     def set_in_flight(self, layers_run: int | None, depth: int = 0) -> None:
         """Show a dashed chip after the last token, with the layers it has run so far; None takes it away."""
@@ -146,7 +141,7 @@ class TokenStrip(QAbstractScrollArea):
 
     def apply_theme(self, theme: Theme) -> None:
         keeps = self._chosen_in(self.viewport().rect())
-        self._chip, self._picture = ChipPainter(self.font(), theme), KeptPicture(theme.surface)
+        self._chip, self._picture = ChipPainter(self.font(), theme), self._blank(theme)
         self._place(0)
         if keeps is not None:
             self._bring_into_sight(keeps)
@@ -190,21 +185,19 @@ class TokenStrip(QAbstractScrollArea):
         return (y + self.verticalScrollBar().value() - MARGIN) // self._row_height()
 
     def _place(self, first: int, joined: bool = False) -> None:
-        follow, before = self._at_tail(), self._end()
+        follow, before = self._at_tail(), self._flow.end
         widths = [self._chip.width(text, self._depth) for text in self._tokens.texts[first:]]
         if self._in_flight is not None:
             widths.append(self._chip.width(IN_FLIGHT_TEXT, self._depth))
         self._flow.replace(first, widths)
         self._update_scroll_bar(follow)
         if first == 0:
-            self._spoil(EVERYWHERE)
+            self._picture.spoil(EVERYWHERE)
         else:
-            self._repaint_after(first - 1, joined, max(before, self._end()))
+            self._repaint_after(first - 1, joined, max(before, self._flow.end))
 
-    def _end(self) -> tuple[int, int]:
-        """Row and right end of the last chip."""
-        last = len(self._flow) - 1
-        return (self._flow.row_of(last), self._flow.x_of(last) + self._flow.width_of(last)) if last >= 0 else (0, 0)
+    def _blank(self, theme: Theme) -> HeldPicture:
+        return HeldPicture(theme.surface, self.viewport().update)
 
     def _repaint_after(self, box: int, joined: bool, end: tuple[int, int]) -> None:
         """Paint the chips after this one up to the `end` again; with it where its bracket reaches to them."""
@@ -212,27 +205,17 @@ class TokenStrip(QAbstractScrollArea):
         left = chip.left() - MARGIN if joined else chip.right() + 1
         right = EVERYWHERE.right() if below else end[1] + 2 * MARGIN
         row = QRect(left, chip.top() - MARGIN, right - left + 1, chip.height() + 2 * MARGIN)
-        self._spoil(row)
-        self._spoil(QRect(0, row.bottom() + 1, EVERYWHERE.width(), below * self._row_height()))
+        self._picture.spoil(row)
+        self._picture.spoil(QRect(0, row.bottom() + 1, EVERYWHERE.width(), below * self._row_height()))
 
     def _repaint(self, *boxes: int | None) -> None:
         """Paint these chips again, their focus rings included, and no others."""
         for box in boxes:
             if box is not None and box < len(self._flow):
-                self._spoil(self._rect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
+                self._picture.spoil(self._rect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
 
     def _repaint_some(self, boxes: frozenset[int]) -> None:
-        self._repaint(*boxes) if len(boxes) < FEW else self._spoil(EVERYWHERE)
-
-    def _spoil(self, area: QRect) -> None:
-        self._picture.spoil(area)
-        self._show(area)
-
-    def _show(self, area: QRect) -> None:
-        if self._held is None:
-            self.viewport().update(area)
-        else:
-            self._held += area
+        self._repaint(*boxes) if len(boxes) < FEW else self._picture.spoil(EVERYWHERE)
 
     def _at_tail(self) -> bool:
         bar = self.verticalScrollBar()
@@ -267,7 +250,7 @@ class TokenStrip(QAbstractScrollArea):
         top_boxes = self._flow.boxes_in(top_row)
         # As if the bar were there: rows shall not be broken anew, and all be painted, when it comes.
         if self._flow.set_available(self.width() - self.verticalScrollBar().sizeHint().width() - 2 * MARGIN):
-            self._spoil(EVERYWHERE)
+            self._picture.spoil(EVERYWHERE)
         self._update_scroll_bar(follow)
         if not follow and top_boxes:
             self.verticalScrollBar().setValue(self._flow.row_of(top_boxes[0]) * self._row_height())
@@ -284,14 +267,16 @@ class TokenStrip(QAbstractScrollArea):
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         self._picture.scroll(dy)
-        self._show(EVERYWHERE)
+        self._picture.show_again(EVERYWHERE)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with painting(self.viewport()) as painter:
             self._picture.show(painter, self.viewport().size(), self._paint)
             if self.hasFocus():
-                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-                self._paint_ring(painter)
+                token = self._selection.token
+                chip = self._rect(token) if token is not None and token < len(self._flow) else None
+                if token is None or chip is not None:
+                    paint_ring(painter, chip, self.viewport().rect(), self._chip.theme)
 
     def _paint(self, painter: QPainter, part: QRect) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -304,15 +289,6 @@ class TokenStrip(QAbstractScrollArea):
             if part.intersects(rect):
                 self._chip.paint(painter, rect, self._state(box))
         paint_brackets(painter, self._tokens.passes, self._flow.boxes_in(row), self._rect, self._chip.theme)
-
-    def _paint_ring(self, painter: QPainter) -> None:
-        """The focus ring, around the selected chip or around everything."""
-        token = self._selection.token
-        painter.setPen(QPen(QColor(self._chip.theme.accent), 1))
-        if token is None:
-            painter.drawRoundedRect(self.viewport().rect().adjusted(0, 0, -1, -1), RADIUS, RADIUS)
-        elif token < len(self._flow):
-            painter.drawRoundedRect(self._rect(token).toRectF().adjusted(-2, -2, 2, 2), RADIUS + 2, RADIUS + 2)
 
     def _state(self, box: int) -> ChipState:
         chosen, hovered = box == self._selection.token, box == self._hovered

@@ -10,7 +10,8 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from core.analysis.training_curves import TrainingCurves
 from widgets.palette import DARK, Theme
-from widgets.plot_items import PixelItem, Pixels, draw_dots, draw_triangles, points
+from widgets.plot_items import PixelItem, Pixels, points
+from widgets.plot_marks import draw_dots, draw_triangles
 
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Of both axes: 1 is the greatest loss that the axis shows, and a hit rate of 100 %."""

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from core.analysis.tree_figure import Stage, Walk
 from widgets.painting import guarded
-from widgets.plot_items import draw_refusals
+from widgets.plot_marks import draw_refusals
 from widgets.theme import mixed
 from widgets.tree_look import TreeLook
 

@@ -17,7 +17,7 @@ from core.trace.events import IntArray
 from core.trace.overview import NUMBERS, Overview
 from core.trace.trace import Trace
 from tests.fakes import fake_run_events
-from tests.widgets.plots import shown
+from tests.widgets.plots import colour_at, shown
 from widgets.compare_plot import ComparePlot, row_html, summary
 from widgets.compare_table import COLUMNS, EXIT_A, EXIT_B, LAYERS, SAME, TOKEN, CompareTable, row_of, signed
 from widgets.palette import DARK, LIGHT
@@ -138,3 +138,16 @@ def test_that_the_plot_says_of_each_token_what_both_runs_did(qtbot: QtBot) -> No
     assert "━●" in legend
     assert "┅■" in legend
     assert "&lt;other&gt;" in legend
+
+
+def test_that_the_selections_band_lies_below_both_runs_lines(qtbot: QtBot) -> None:
+    plot = ComparePlot()
+    plot.apply_theme(DARK)
+    shown(qtbot, plot)
+    aligned = Aligned(Trace.of(fake_run_events(9)), Trace.of(fake_run_events(9, run=1)))
+    plot.show_aligned(aligned)
+    at = 5.0, float(aligned.found.exit_layers[1][4])
+    before = colour_at(plot, *at)
+    plot.set_selection(Selection(4))
+    assert colour_at(plot, at[0], 2.0) == DARK.selection
+    assert colour_at(plot, *at) == before

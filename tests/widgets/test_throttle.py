@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from pytestqt.qtbot import QtBot
 
@@ -178,3 +180,121 @@ def test_that_only_in_calm_the_next_frame_counts_from_the_end_of_an_update(
     monkeypatch.setattr(throttle.timer, "start", lambda: order.append("counts anew"))
     throttle.tick()
     assert order == (["update", "counts anew"] if calm else ["update"])
+
+
+def turns(ran: list[str], words: str, fails_after: str = "") -> Iterator[None]:
+    """A stretch of work for each letter."""
+    for word in words:
+        ran.append(word)
+        if word == fails_after:
+            raise ValueError("broken view")
+        yield
+
+
+def test_that_in_calm_an_update_goes_one_stretch_a_tick_and_leaves_ticks_to_the_others(throttle: Throttle) -> None:
+    ran: list[str] = []
+    throttle.set_calm(True)
+    throttle.take_turns("plot", turns(ran, "123"))
+    assert ran == ["1"]
+    asked(throttle, ran, "x", patient=False)
+    for _ in range(4):
+        throttle.tick()
+    assert ran == ["1", "2", "x", "3"]
+    assert throttle.idle
+
+
+def test_that_an_update_has_no_turns_where_the_window_is_not_calm(throttle: Throttle) -> None:
+    ran: list[str] = []
+    throttle.take_turns("plot", turns(ran, "123"))
+    assert ran == ["1", "2", "3"]
+    assert throttle.idle
+
+
+def test_that_what_is_left_comes_in_one_tick_once_the_calm_is_over(throttle: Throttle) -> None:
+    ran: list[str] = []
+    throttle.set_calm(True)
+    throttle.take_turns("plot", turns(ran, "1234"))
+    throttle.set_calm(False)
+    assert ran == ["1"]
+    throttle.tick()
+    assert ran == ["1", "2", "3", "4"]
+    assert throttle.idle
+
+
+@pytest.mark.parametrize("patient", [True, False])
+def test_that_an_update_of_a_key_waits_until_its_turns_are_over(throttle: Throttle, patient: bool) -> None:
+    ran: list[str] = []
+    throttle.set_calm(True)
+    throttle.take_turns("a", turns(ran, "123"))
+    for _ in range(3):
+        asked(throttle, ran, "a", patient=patient)
+        throttle.tick()
+    assert ran == ["1", "2", "3"]
+    for _ in range(STRIDE):
+        throttle.tick()
+    assert ran == ["1", "2", "3", "a"]
+
+
+def test_that_turns_come_to_their_end_however_often_their_key_asks(throttle: Throttle) -> None:
+    ran: list[str] = []
+    throttle.set_calm(True)
+    for _ in range(20):
+        throttle.request("strip", lambda: throttle.take_turns("strip", turns(ran, "123")))
+        asked(throttle, ran, "xy", patient=False)
+        throttle.tick()
+    assert ran.count("3") >= 20 // (3 * len("sxy")) - 1 > 0
+
+
+def test_that_an_update_that_begins_anew_forgets_what_was_left_of_it(throttle: Throttle) -> None:
+    ran: list[str] = []
+    throttle.set_calm(True)
+    throttle.take_turns("plot", turns(ran, "123"))
+    throttle.take_turns("plot", turns(ran, "abc"))
+    for _ in range(3):
+        throttle.tick()
+    assert ran == ["1", "a", "b", "c"]
+    assert throttle.idle
+
+
+def test_that_turns_that_are_cancelled_end_there(throttle: Throttle) -> None:
+    ran: list[str] = []
+    throttle.set_calm(True)
+    throttle.take_turns("plot", turns(ran, "123"))
+    throttle.take_turns("other", turns(ran, "abc"))
+    throttle.cancel("plot")
+    for _ in range(3):
+        throttle.tick()
+    assert ran == ["1", "a", "b", "c"]
+    assert throttle.idle
+
+
+@pytest.mark.parametrize("calm", [True, False])
+def test_that_flushing_ends_turns_before_it_runs_what_waits_for_them(throttle: Throttle, calm: bool) -> None:
+    ran: list[str] = []
+    throttle.set_calm(True)
+    asked(throttle, ran, "a", patient=True)
+    throttle.take_turns("a", turns(ran, "123"))
+    throttle.set_calm(calm)
+    while not throttle.idle:
+        throttle.flush()
+    assert ran == ["1", "2", "3", "a"]
+    assert not throttle.timer.isActive()
+
+
+def test_that_turns_that_fail_are_over_and_the_next_update_of_their_key_runs(throttle: Throttle) -> None:
+    ran: list[str] = []
+    throttle.set_calm(True)
+    throttle.take_turns("a", turns(ran, "123", fails_after="2"))
+    asked(throttle, ran, "a", patient=False)
+    with pytest.raises(ValueError, match="broken view"):
+        throttle.tick()
+    throttle.tick()
+    assert ran == ["1", "2", "a"]
+    assert throttle.idle
+
+
+def test_that_ticks_come_twice_as_often_in_calm_and_as_before_after_it(throttle: Throttle) -> None:
+    before = throttle.timer.interval()
+    for on, interval in ((True, before // 2), (True, before // 2), (False, before), (False, before)):
+        throttle.set_calm(on)
+        assert throttle.timer.interval() == interval

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QApplication, QToolTip
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QAbstractSlider, QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from core.analysis.summaries import Outcome, TokenChips
@@ -16,7 +17,6 @@ from tests.widgets.plots import alike
 from tests.widgets.strip_stage import AWKWARD, chips, image, shown_strip, words
 from tests.widgets.test_theme import contrast
 from widgets.chip_painter import ChipPainter
-from widgets.kept_picture import KeptPicture
 from widgets.palette import DARK, LIGHT, Theme
 from widgets.selection import Selection
 from widgets.token_strip import TokenStrip
@@ -189,5 +189,138 @@ def test_that_what_was_kept_looks_as_if_painted_now(strip: TokenStrip, qtbot: Qt
         happen()
         QApplication.processEvents()
         kept = image(strip)
-        strip._picture = KeptPicture(DARK.surface)
+        strip._picture = strip._blank(DARK)
         assert alike(kept, image(strip))
+
+
+JOINED = np.arange(40) // 3 * 3
+"""Passes of three tokens each."""
+
+Step = Callable[[TokenStrip], object]
+STEPS: dict[str, list[Step]] = {
+    "a token more": [lambda strip: strip.set_chips(chips(["·one"], first=12))],
+    "a row breaks": [lambda strip: strip.set_chips(chips(["·a·much·longer·token·than·most"] * 3, first=12))],
+    "a shorter last one": [lambda strip: strip.set_chips(chips(["·a"], first=11))],
+    "a longer last one": [lambda strip: strip.set_chips(chips(["·a·much·longer·token·than·most"], first=11))],
+    "it scrolls": [lambda strip: strip.set_chips(chips(words(30), first=12))],
+    "it scrolls and shrinks": [
+        lambda strip: strip.set_chips(chips(words(30), first=12)),
+        lambda strip: strip.set_chips(chips(["·a"], first=20)),
+    ],
+    "fewer": [lambda strip: strip.set_chips(chips([], first=5))],
+    "only the first": [lambda strip: strip.set_chips(chips([], first=1))],
+    "one in flight": [lambda strip: strip.set_in_flight(3, 30), lambda strip: strip.set_in_flight(7, 30)],
+    "none in flight any more": [lambda strip: strip.set_in_flight(3, 30), lambda strip: strip.set_in_flight(None)],
+    "in flight, then a longer one": [
+        lambda strip: strip.set_in_flight(3, 30),
+        lambda strip: strip.set_chips(chips(["·a·much·longer·token·than·most"], first=12)),
+        lambda strip: strip.set_in_flight(None),
+    ],
+    "of the same pass": [lambda strip: strip.set_chips(replace(chips(words(3), first=12), passes=np.array([11] * 3)))],
+    "no more of the same pass": [
+        lambda strip: strip.set_chips(replace(chips(words(40)), passes=JOINED)),
+        lambda strip: strip.set_chips(replace(chips(["·a"], first=31), passes=np.array([31]))),
+    ],
+    "a pass over a row's end": [
+        lambda strip: strip.set_chips(replace(chips(words(20)), passes=np.arange(20) // 10 * 10)),
+        lambda strip: strip.set_chips(replace(chips(words(9), first=20), passes=np.array([10] * 9))),
+    ],
+    "marks": [lambda strip: strip.set_bookmarks([2, 9]), lambda strip: strip.set_highlight(np.array([1, 10]))],
+    "another theme": [lambda strip: strip.apply_theme(LIGHT), lambda strip: strip.apply_theme(DARK)],
+    "another size": [lambda strip: strip.resize(300, 150), lambda strip: strip.resize(400, 120)],
+    "nothing": [lambda strip: strip.clear()],
+}
+
+
+def on_screen(strip: TokenStrip) -> QImage:
+    """What was painted there, which lags behind what would be painted now where nobody asked for it."""
+    QApplication.processEvents()
+    window = strip.window()
+    return strip.screen().grabWindow(window.winId()).toImage().convertToFormat(QImage.Format.Format_RGB32)
+
+
+def painted_anew(strip: TokenStrip) -> QImage:
+    """All of it as it is now, with nothing taken from before."""
+    strip._picture = strip._blank(strip._chip.theme)
+    return strip.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+
+
+@pytest.fixture
+def twelve(strip: TokenStrip, qtbot: QtBot) -> TokenStrip:
+    with qtbot.waitExposed(strip):
+        strip.set_chips(chips(words(12)))
+    on_screen(strip)
+    return strip
+
+
+@pytest.mark.parametrize("selected", [None, 11, 13])
+@pytest.mark.parametrize("prepared", [True, False])
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+def test_that_a_strip_that_was_held_shows_what_came_meanwhile(
+    twelve: TokenStrip, steps: list[Step], prepared: bool, selected: int | None
+) -> None:
+    twelve.set_selection(Selection(selected))
+    on_screen(twelve)
+    for step in steps:
+        twelve.hold()
+        step(twelve)
+        on_screen(twelve)
+        for _ in twelve.prepare() if prepared else ():
+            on_screen(twelve)
+        twelve.release()
+        shown = on_screen(twelve)
+        assert alike(shown, painted_anew(twelve))
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+def test_that_little_is_painted_again_and_nothing_left_out(twelve: TokenStrip, steps: list[Step]) -> None:
+    for step in steps:
+        step(twelve)
+        shown = on_screen(twelve)
+        assert alike(shown, painted_anew(twelve))
+
+
+@pytest.mark.parametrize("key", ["a token more", "it scrolls", "marks", "none in flight any more"])
+def test_that_nothing_of_what_is_held_is_on_the_screen_before_its_release(twelve: TokenStrip, key: str) -> None:
+    before = on_screen(twelve)
+    twelve.verticalScrollBar().hide()  # its handle follows at once
+    before = on_screen(twelve)
+    twelve.hold()
+    for step in STEPS[key][:1]:
+        step(twelve)
+    for _ in twelve.prepare():
+        pass
+    assert alike(on_screen(twelve).copy(0, 0, 380, 120), before.copy(0, 0, 380, 120))
+    twelve.release()
+    assert not alike(on_screen(twelve).copy(0, 0, 380, 120), before.copy(0, 0, 380, 120))
+
+
+def test_that_a_prepared_strip_paints_no_chip_when_it_is_released(strip: TokenStrip, painted: set[int]) -> None:
+    strip.hold()
+    strip.set_chips(chips(["new"], first=12))
+    for _ in strip.prepare():
+        pass
+    assert painted == {12}
+    painted.clear()
+    strip.release()
+    QApplication.processEvents()
+    assert painted == set()
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda strip: strip.set_selection(Selection(3)),
+        lambda strip: strip._hover(3),
+        lambda strip: strip.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderSingleStepSub),
+    ],
+    ids=["chosen", "hovered", "scrolled"],
+)
+def test_that_who_uses_a_held_strip_sees_it_as_it_is(twelve: TokenStrip, act: Step) -> None:
+    twelve.set_chips(chips(words(40)))
+    on_screen(twelve)
+    twelve.hold()
+    twelve.set_chips(chips(["new", "and", "another"], first=40))
+    act(twelve)
+    shown = on_screen(twelve)
+    assert alike(shown, painted_anew(twelve))
