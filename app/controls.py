@@ -119,7 +119,7 @@ class Controls(QObject):
         explain(self._actions["next_token"], count > 0 and token != count - 1, none or "the last token is selected")
         explain(self._actions["newest_token"], count > 0, none)
         ready = self._session.can_run or self._session.state is RunState.PAUSED
-        may_step = self._travel.may_step()
+        may_step = set[Stride]() if ready else self._travel.may_step()
         for name, stride in STEPS.items():
             explain(self._actions[name], ready or stride in may_step, _why_not_ready(self._session))
         self._travel.show_state()

@@ -163,8 +163,8 @@ class Views(QObject):
 
     @Slot(int)
     def _expect(self, token: int) -> None:
-        for plot in (self.exits, self.scheduler):
-            plot.make_room(token)
+        for view in (self.tokens, self.exits, self.scheduler):
+            view.make_room(token)
         curves = self._foreseen.make(self._trace, Selection(token, self._selection.layer))
         if curves is not None and self._turns.is_in_sight(CURVES.key):
             self.curves.expect(curves)

@@ -128,6 +128,18 @@ class TokenStrip(QAbstractScrollArea):
         if self.hasFocus():
             self.viewport().update()  # the focus ring may lie around everything
 
+    def make_room(self, token: int) -> None:
+        """Bring this 0-based token into sight, too, for the step that will choose it: then that has not to scroll.
+
+        Not where the chosen one is out of sight, or would be.
+        """
+        rect, height = self._rect(token) if token < len(self._flow) else QRect(), self.viewport().height()
+        chosen = self._chosen_in(self.viewport().rect())
+        if chosen is None or rect.isNull() or height < 2 * self._row_height() + MARGIN:
+            return
+        if abs(self._flow.row_of(token) - self._flow.row_of(chosen)) == 1:
+            self._bring_into_sight(token)
+
     def set_highlight(self, tokens: IntArray) -> None:
         """Mark the chips of these 0-based tokens, and no others."""
         before, self._highlight = self._highlight, frozenset(tokens.tolist())

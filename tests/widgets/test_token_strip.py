@@ -116,3 +116,25 @@ def test_that_a_strip_filled_before_it_is_seen_shows_the_token_that_is_chosen(qt
     strip.show()
     assert strip.verticalScrollBar().maximum() > 0
     assert strip.verticalScrollBar().value() == 0
+
+
+@pytest.mark.parametrize("height", [60, 120])
+def test_that_room_for_the_next_step_is_made_where_both_chips_can_be_seen(strip: TokenStrip, height: int) -> None:
+    strip.resize(400, height)
+    strip.set_chips(chips(words(80)))
+    strip.set_selection(Selection(0))
+    view = strip.viewport().rect()
+    last = next(token for token in range(80) if not view.contains(strip.chip_rect(token + 1)))
+    strip.set_selection(Selection(last))
+    strip.make_room(last + 1)
+    assert view.contains(strip.chip_rect(last))
+    assert view.contains(strip.chip_rect(last + 1)) is (height == 120)
+    top = strip.verticalScrollBar().value()
+    strip.make_room(79)  # far away, and beyond the end
+    strip.make_room(80)
+    assert strip.verticalScrollBar().value() == top
+    strip.verticalScrollBar().setValue(0)
+    strip.set_chips(chips(words(200)))
+    strip.verticalScrollBar().setValue(strip.verticalScrollBar().maximum())
+    strip.make_room(last + 1)  # the user looks elsewhere
+    assert strip.verticalScrollBar().value() == strip.verticalScrollBar().maximum()
