@@ -6,12 +6,13 @@ import html
 from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from core.analysis.summaries import Outcome, TokenChips
 from core.trace.events import IntArray
+from widgets.chip_area import MARGIN, ChipArea
 from widgets.chip_moves import moved_by
 from widgets.chip_painter import ChipPainter, ChipState, paint_ring
 from widgets.chip_words import legend_html
@@ -21,11 +22,7 @@ from widgets.palette import DARK, Theme
 from widgets.pass_brackets import paint_brackets
 from widgets.selection import Selection
 from widgets.strip_tokens import StripTokens
-from widgets.token_flow import TokenFlow
 
-MARGIN = 3
-GAP = 5
-ROW_GAP = 7
 IN_FLIGHT_TEXT = "…"
 EVERYWHERE = QRect(0, 0, 1 << 20, 1 << 20)
 """More than the viewport: what is painted may have been larger, and may be scrolled into sight before the next time."""
@@ -33,7 +30,7 @@ FEW = 64
 """Chips that are looked for one by one, to paint them again."""
 
 
-class TokenStrip(QAbstractScrollArea):
+class TokenStrip(ChipArea):
     """Shows any number of tokens; only the rows in sight are painted.
 
     It follows the last token while that is in sight and stays where the user has scrolled to otherwise.
@@ -52,10 +49,7 @@ class TokenStrip(QAbstractScrollArea):
         self._highlight: frozenset[int] = frozenset()
         self._bookmarks: frozenset[int] = frozenset()
         self._notes: Callable[[int], str] | None = None
-        self._chip, self._picture = ChipPainter(self.font(), DARK), self._blank(DARK)
-        self._flow = TokenFlow(GAP)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._picture = self._blank(DARK)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.verticalScrollBar().actionTriggered.connect(self.release)  # by the user, who waits for no turn
         self.viewport().setMouseTracking(True)
@@ -176,26 +170,6 @@ class TokenStrip(QAbstractScrollArea):
 
     # ---- geometry -------------------------------------------------------------------------------------------------
 
-    def sizeHint(self) -> QSize:
-        return QSize(560, self._row_height() * 3 + 2 * MARGIN)
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(120, self._row_height() + 2 * MARGIN)
-
-    def chip_rect(self, token: int) -> QRect:
-        """Where a token's chip is now, in the viewport's coordinates."""
-        return self._rect(token)
-
-    def _rect(self, box: int) -> QRect:
-        top = MARGIN + self._flow.row_of(box) * self._row_height() - self.verticalScrollBar().value()
-        return QRect(MARGIN + self._flow.x_of(box), top, self._flow.width_of(box), self._chip.height)
-
-    def _row_height(self) -> int:
-        return self._chip.height + ROW_GAP
-
-    def _row_at(self, y: int) -> int:
-        return (y + self.verticalScrollBar().value() - MARGIN) // self._row_height()
-
     def _place(self, first: int, joined: bool = False) -> None:
         follow, before = self._at_tail(), self._flow.end
         widths = [self._chip.width(text, self._depth) for text in self._tokens.texts[first:]]
@@ -229,31 +203,11 @@ class TokenStrip(QAbstractScrollArea):
     def _repaint_some(self, boxes: frozenset[int]) -> None:
         self._repaint(*boxes) if len(boxes) < FEW else self._picture.spoil(EVERYWHERE)
 
-    def _at_tail(self) -> bool:
-        bar = self.verticalScrollBar()
-        return bar.value() >= bar.maximum() - self._row_height() // 2
-
-    def _update_scroll_bar(self, follow: bool) -> None:
-        bar, height = self.verticalScrollBar(), self.viewport().height()
-        content = self._flow.rows * self._row_height() - ROW_GAP + 2 * MARGIN
-        bar.setRange(0, max(0, content - height))
-        bar.setPageStep(height)
-        bar.setSingleStep(self._row_height())
-        if follow:
-            bar.setValue(bar.maximum())
-
     def _chosen_in(self, area: QRect) -> int | None:
         """The selected token, where something of its chip lies here."""
         chosen = self._selection.token
         known = chosen is not None and chosen < len(self._flow)
         return chosen if known and area.intersects(self._rect(cast(int, chosen))) else None
-
-    def _bring_into_sight(self, box: int) -> None:
-        rect, bar = self._rect(box).adjusted(0, -MARGIN, 0, MARGIN), self.verticalScrollBar()
-        if rect.top() < 0:
-            bar.setValue(bar.value() + rect.top())
-        elif rect.bottom() >= self.viewport().height():
-            bar.setValue(bar.value() + rect.bottom() + 1 - self.viewport().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         follow, top_row = self._at_tail(), max(0, self._row_at(0))
@@ -271,7 +225,7 @@ class TokenStrip(QAbstractScrollArea):
         super().resizeEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange) and hasattr(self, "_flow"):
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange) and hasattr(self, "_picture"):
             self.apply_theme(self._chip.theme)
         super().changeEvent(event)
 
@@ -330,10 +284,6 @@ class TokenStrip(QAbstractScrollArea):
             event.ignore()
             return
         self.selected.emit(Selection(target))
-
-    def _box_under(self, point: QPoint) -> int | None:
-        box = self._flow.box_at(point.x() - MARGIN, self._row_at(point.y()))
-        return box if box is not None and self._rect(box).contains(point) else None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         box = self._box_under(event.position().toPoint())
