@@ -151,8 +151,10 @@ class Views(QObject):
                 self._turns.ask(key, count, patient=newest)
             elif hurried and isinstance(view, TokenPlot) and not view.has_in_view(selection.token):
                 self.throttle.request((key, "mark"), partial(self.mark, key))
-            else:
+            elif self._turns.is_in_sight(key):
                 view.set_selection(selection)
+            else:
+                self._turns.ask(key, count)
         for key in (CURVES.key, TREE.key, WHY.key):
             self._turns.ask(key, selection.token or 0, patient=newest)
         if not gently and not hurried:

@@ -98,5 +98,5 @@ class Wardrobe(QObject):
 
     def _see(self, panel: Panel, visible: bool) -> None:
         (self._in_sight.add if visible else self._in_sight.discard)(panel)
-        if visible and panel in self._stale:
+        if visible and panel in self._stale and panel.isVisible():  # one that opens behind others is told of, too
             self._put_on(panel)

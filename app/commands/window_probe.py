@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
 import sys
 import tempfile
 import time
@@ -21,7 +20,6 @@ from PySide6.QtWidgets import QApplication
 
 from app.application import make_application, open_window
 from app.commands import fitting
-from app.commands.window_watch import Watch
 from app.failure import Failure, describe
 from app.loader import LoadedSummary
 from app.model_form import LoadOptions
@@ -33,6 +31,7 @@ from core.choices import DType, Policy
 from core.config import RunSettings
 
 if TYPE_CHECKING:
+    from app.commands.window_watch import Watch
     from app.workbench import Workbench
 
 TICK_MS = 16
@@ -117,6 +116,7 @@ class Probe(QObject):
     @Slot()
     def _rested(self) -> None:
         from app.commands.window_scrub import idle_cpu
+        from app.commands.window_watch import Watch
 
         gaps = self._meter.take()
         self.figures |= {"idle_gap_p99_ms": p99(gaps), "idle_gap_max_ms": max(gaps)}
@@ -144,6 +144,8 @@ class Probe(QObject):
         QTimer.singleShot(0, self._run_next)
 
     def _finish(self) -> None:
+        import statistics
+
         gaps = self._meter.take()
         self.figures |= {"gap_p99_ms": p99(gaps), "gap_max_ms": max(gaps), "gaps": len(gaps)}
         self._take_watch()
