@@ -53,7 +53,7 @@ class Figures:
     def _sweep(self, trace: ReadableTrace | None, first: int) -> None:
         seen = trace.overview if trace else Overview(0)
         if first == len(self._exit_layers) == len(seen):
-            return  # whoever asks for them again so soon shall not wait
+            return  # nothing is new
         self._exit_layers.replace(first, seen.exit_layers[first:])
         self._outcomes.replace(first, outcomes(trace, first) if trace else [])
         before = self._sums.values[first - 1] if first else np.zeros(9)

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
 
 from app.panel import Panel
+from app.places import SCHEDULER, TOKENS
+from widgets.selection import Selection
 from widgets.throttle import Throttle
 from widgets.token_plot import TokenPlot
 from widgets.token_strip import TokenStrip
+
+PORTIONS = {TOKENS.key: 2048, SCHEDULER.key: 16384}
+"""Tokens that a panel draws in one turn: a frame's worth, where all of a very long run take 20."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a view can have drawn at some moment."""
+
+    count: int
+    """Of the run's tokens."""
+    selection: Selection
 
 
 class Drawer(Protocol):
@@ -19,20 +35,25 @@ class Drawer(Protocol):
     def draw(self, key: str, first: int) -> None:
         """Draw the tokens from the 0-based `first` on."""
 
-    def mark(self, key: str) -> None:
-        """Mark the selection."""
+    @property
+    def told(self) -> Told:
+        """What there is to draw by now."""
+
+    def mark(self, key: str, told: Told | None = None) -> None:
+        """Mark the selection; where the view was drawn of what was `told`, and it is beyond that, the one of then."""
 
     def keeps(self, key: str) -> bool:
         """Whether the panel keeps what it shows, as there is nothing for it yet."""
 
     def lead(self, key: str) -> Iterator[None]:
-        """What drawing in turns begins with."""
+        """Turns that come before a view is drawn in turns: what it needs that takes one to make."""
 
 
 class PanelTurns:
     """Knows from which token on each view is yet to be drawn, and which views nobody can see.
 
-    While the throttle is calm strip and plots take in what has come, draw it and show it in turns of their own.
+    While the throttle is calm strip and token plots take in what has come, draw it and show it in turns of their own;
+    curves have theirs in `CurvesPanel`.
     """
 
     def __init__(self, throttle: Throttle, drawer: Drawer, seen: Callable[[str], None]) -> None:
@@ -61,6 +82,12 @@ class PanelTurns:
         """Ask for all that is not drawn yet."""
         for key, first in list(self._pending.items()):
             self.ask(key, first, patient=patient)
+
+    def stop(self, key: str, first: int) -> int:
+        """The token up to which a turn draws that begins with `first`; those beyond wait for the next."""
+        if (stop := first + PORTIONS[key]) < self._drawer.told.count:
+            self.ask(key, stop)
+        return stop
 
     def paint(self, key: str) -> None:
         """Draw a panel now; while the throttle is calm, begin to."""
@@ -92,6 +119,7 @@ class PanelTurns:
             self._drawer.draw(key, first)
 
     def _draw_held(self, key: str, view: TokenStrip | TokenPlot) -> Iterator[None]:
+        """Draw a view in turns. What comes while it waits for one is drawn in the next, or the next time."""
         yield from self._drawer.lead(key)
         if isinstance(view, TokenPlot):
             yield from view.appear()
@@ -100,12 +128,12 @@ class PanelTurns:
         view.hold()
         try:
             self._throttle.cancel(key)  # what was asked for meanwhile comes now
+            told = self._drawer.told
             self._draw(key)
             yield
             yield from view.prepare()
             yield
-        except Exception:
-            view.release()  # it shall not stand still
-            raise
-        view.release()
-        self._drawer.mark(key)
+        finally:  # also where the turns end early; as the window closes the view may be gone
+            if isValid(view):
+                view.release()
+        self._drawer.mark(key, told)

@@ -16,7 +16,7 @@ from app.hover_notes import sources, wrong_tokens
 from app.legends import Legends
 from app.pages import Pages
 from app.panel import Panel
-from app.panel_turns import PanelTurns
+from app.panel_turns import PanelTurns, Told
 from app.places import CURVES, EXITS, SCHEDULER, TOKENS, TREE, VIEWS, WHY, Place
 from app.read_ahead import ReadAhead
 from app.state_words import nothing_to_show
@@ -41,8 +41,6 @@ from widgets.why_view import WhyView
 
 Marked = TokenStrip | ExitChart | SchedulerMapView | ProbabilityCurvesView | TreeView
 View = Marked | WhyView
-PORTIONS = {TOKENS.key: 2048, SCHEDULER.key: 16384}
-"""Tokens that a panel draws in one turn: a frame's worth, where all of a very long run take 20."""
 
 
 class Views(QObject):
@@ -241,6 +239,7 @@ class Views(QObject):
         self._trace = trace
         self._read_ahead.stop()
         self._curves_panel.forget()
+        self.throttle.cancel(WHY.key)
         self._update_figures()
         self.set_highlight(np.zeros(0, np.int64), "")  # it was of other tokens
         if not self.keeps(WHY.key):
@@ -258,10 +257,17 @@ class Views(QObject):
         if self._trace is not None and self._trace.started is not None:
             self._draw[key](first)
 
-    def mark(self, key: str) -> None:
-        """Mark the selection in a panel that can."""
+    @property
+    def told(self) -> Told:
+        """What there is to draw by now."""
+        return Told(self._count(), self._selection)
+
+    def mark(self, key: str, told: Told | None = None) -> None:
+        """Mark the selection in a panel that can: not yet the newest one where only what was `told` is drawn."""
+        token = self._selection.token
+        beyond = told is not None and token is not None and token >= told.count
         if key in self._marked:
-            self._marked[key].set_selection(self._selection)
+            self._marked[key].set_selection(told.selection if told is not None and beyond else self._selection)
 
     def lead(self, key: str) -> Iterator[None]:
         """The exit chart shows figures: to make them is a turn's work."""
@@ -291,14 +297,8 @@ class Views(QObject):
 
     def _draw_tokens(self, first: int) -> None:
         assert self._trace is not None
-        self.tokens.set_chips(token_chips(self._trace, first, self._stop(TOKENS.key, first)))
+        self.tokens.set_chips(token_chips(self._trace, first, self._turns.stop(TOKENS.key, first)))
         self.tokens.set_in_flight(layers_in_flight(self._trace), self._trace.depth)
-
-    def _stop(self, key: str, first: int) -> int:
-        """The token up to which a turn draws; those beyond wait for the next."""
-        if (stop := first + PORTIONS[key]) < self._count():
-            self._turns.ask(key, stop)
-        return stop
 
     def _draw_exits(self, first: int) -> None:
         assert self._trace is not None
@@ -315,7 +315,7 @@ class Views(QObject):
     def _draw_scheduler(self, first: int) -> None:
         assert self._trace is not None
         self.scheduler.set_growing(self._pace(self.scheduler))
-        self.scheduler.set_map(scheduler_map(self._trace, first, self._stop(SCHEDULER.key, first)))
+        self.scheduler.set_map(scheduler_map(self._trace, first, self._turns.stop(SCHEDULER.key, first)))
 
     def _draw_curves(self, first: int) -> None:
         if self._trace is None or (record := self._record()) is None:

@@ -276,12 +276,12 @@ class CurvesPicture(MadeBefore):
         self.forget()
         if self._next is not None and self._next[0][0] is data and self._next[:2] == (self._shown, self._pixels):
             self._picture, self._spare = self._next[2], before
-        self._disappoint()
+        self._forget_expected()
         self.make()
 
     def expect(self, data: CandidateCurves, show_score: bool, full: bool) -> Iterator[None]:
         """Make the picture of what will probably be shown next, in two turns. Nothing that is seen changes."""
-        self._disappoint()
+        self._forget_expected()
         pixels, wanted = self._pixels, (data, show_score, full)
         if pixels is None:
             return
@@ -300,7 +300,7 @@ class CurvesPicture(MadeBefore):
         paint_on(picture, pixels, partial(_paint, items))
         self._tell(shown)
 
-    def _disappoint(self) -> None:
+    def _forget_expected(self) -> None:
         """What was expected does not come, or looks different now."""
         self._next = self._coming = None
 
@@ -313,14 +313,14 @@ class CurvesPicture(MadeBefore):
         for item in self.items:
             item.apply_theme(theme)
         self.forget()
-        self._disappoint()
+        self._forget_expected()
 
     def set_font(self, font: QFont) -> None:
         """Write in this type."""
         for item in self.items:
             item.font = font
         self.forget()
-        self._disappoint()
+        self._forget_expected()
 
     def paint_all(self, painter: QPainter, pixels: Pixels) -> None:
         _paint(self.items, painter, pixels)

@@ -28,14 +28,14 @@ class PixelImage(PixelItem):
         """The first token that the newest image does not show as it is now."""
         self._filled = 0
         """Columns of the image beyond these are clear."""
-        self._told = 0
+        self._count_before = 0
         """How many tokens there were when some had changed the last time."""
 
     def spoil(self, token: int) -> None:
         """The 0-based tokens from this one on have changed."""
         self._from = token if self._from is None else min(token, self._from)
-        before, self._told = self._told, self.count()
-        self.update_from(token, max(before, self._told))
+        before, self._count_before = self._count_before, self.count()
+        self.update_from(token, max(before, self._count_before))
         if self.host is not None and self.host.is_held:
             self._renew()  # in this turn, as the rest of what is held fills the next
 
@@ -65,7 +65,8 @@ class PixelImage(PixelItem):
         if self._made is None or self._from is None:
             return
         pixels = self._made[0]
-        left, right = (self._column(token, pixels) for token in (self._from, self.count()))
+        count = self.count()
+        left, right = (self._column(token, pixels) for token in (min(self._from, count), count))
         self._cells[:, left : self._filled] = 0
         if left < min(right + 2, self._cells.shape[1]):  # not beyond the view
             self.renew(self._cells[:, left : right + 2], left, pixels)

@@ -159,16 +159,16 @@ class PixelItem:
         else:
             self.host.update() if part is None else self.host.update(part)
 
-    def update_from(self, token: int, last: int) -> None:
-        """Paint the 0-based tokens from this one up to `last` again, and those beside, from which lines may lead here.
+    def update_from(self, token: int, end: int) -> None:
+        """Paint the 0-based tokens from this one up to `end` again, and those beside, from which lines may lead here.
 
-        Of what was there and what is there now, `last` is the further end.
+        `end` is one past the last of what was there or is there now, whichever is further.
         """
         wide = self.host.pixel_width() if self.host is not None else 0.0
         if token == 0 or self.host is None or not wide:
             self.update()
             return
-        view, left, right = self.host.view_area(), token - 0.5 - _REACH * wide, last + 1.5 + _REACH * wide
+        view, left, right = self.host.view_area(), token - 0.5 - _REACH * wide, end + 1.5 + _REACH * wide
         self.update(QRectF(left, view.top(), right - left, view.height()))
 
     # What subclasses say. Qt's metaclass leaves no room for ABC's; the type checker refuses to make what lacks one.

@@ -3,9 +3,9 @@
 Widgets ask for a look through the dynamic property `role`, never through colours of their own:
 
 - `QPushButton`, `QToolButton`: `role="primary"`, the one accented button of a window;
-- `QToolButton`: `role="quiet"`, a small one in a panel's header, with `bare="true"` where an icon is all it has;
-  `role="segment"`, one of a row to choose from, with
-  `end="left"` and `end="right"` at its ends; `role="slim"`, an icon that has little room;
+- `QToolButton`: `role="quiet"`, a small one in a panel's header; `role="segment"`, one of a row to choose from, with
+  `end="left"` and `end="right"` at its ends; `role="slim"`, an icon that has little room; `bare="true"` besides, where
+  a small one has an icon and nothing else;
 - `QLabel`: `role="title"` (bold), `role="muted"`, `role="caution"`, `role="error"`;
 - `QTextEdit`: `role="plain"`, text that is read and copied, without a field around it.
 """

@@ -9,7 +9,8 @@ from PySide6.QtCore import QObject, Qt, QTimer, Slot
 INTERVAL_MS = 16
 """One frame of a 60 Hz screen."""
 STRIDE = 8
-"""Of the patient updates one begins in so many ticks: five views of a run are then drawn three times a second each."""
+"""Of the patient updates one begins in so many ticks: five views of a run and its figures are then drawn two or three
+times a second each."""
 
 
 class Throttle(QObject):
@@ -82,8 +83,7 @@ class Throttle(QObject):
     def flush(self) -> None:
         """Run all that waits now; what these updates ask for waits for its own tick, what is after turns for them."""
         self._hurry()
-        ready = self._ready(self._waiting)
-        updates = [self._waiting.pop(key) for key in ready]
+        updates = [self._waiting.pop(key) for key in list(self._ready(self._waiting))]
         self._stop_if_idle()
         for update in updates:
             update()
@@ -92,13 +92,13 @@ class Throttle(QObject):
     def tick(self) -> None:
         """Run the update that has waited longest; a patient one, where it is time for one."""
         self._since += 1
-        patient = self._ready(self._patient) if self._since >= STRIDE else []
+        patient = next(self._ready(self._patient), None) if self._since >= STRIDE else None
         try:
-            if patient:
+            if patient is not None:
                 self._since = 0
-                self._patient.pop(patient[0])()
-            elif ready := self._ready(self._waiting):
-                self._waiting.pop(ready[0])()
+                self._patient.pop(patient)()
+            elif (key := next(self._ready(self._waiting), None)) is not None:
+                self._waiting.pop(key)()
         finally:
             self._stop_if_idle()
             if self.calm and self.timer.isActive():
@@ -108,9 +108,9 @@ class Throttle(QObject):
         self._waiting |= self._patient
         self._patient.clear()
 
-    def _ready(self, keys: Iterable[Hashable]) -> list[Hashable]:
+    def _ready(self, keys: Iterable[Hashable]) -> Iterator[Hashable]:
         """Those of the keys that do not wait for turns of their own."""
-        return [key for key in keys if _rest(key) not in self._waiting]
+        return (key for key in keys if _rest(key) not in self._waiting)
 
     def _stop_if_idle(self) -> None:
         if self.idle:

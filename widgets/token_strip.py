@@ -125,11 +125,11 @@ class TokenStrip(ChipArea):
     def make_room(self, token: int) -> None:
         """Bring this 0-based token into sight, too, for the step that will choose it: then that has not to scroll.
 
-        Not where the chosen one is out of sight, or would be.
+        Not where the chosen one is out of sight, or would be, and not under the mouse: it is about to be clicked on.
         """
         rect, height = self._rect(token) if token < len(self._flow) else QRect(), self.viewport().height()
         chosen = self._chosen_in(self.viewport().rect())
-        if chosen is None or rect.isNull() or height < 2 * self._row_height() + MARGIN:
+        if self._hovered is not None or chosen is None or rect.isNull() or height < 2 * self._row_height() + MARGIN:
             return
         if abs(self._flow.row_of(token) - self._flow.row_of(chosen)) == 1:
             self._bring_into_sight(token)

@@ -377,3 +377,34 @@ def test_that_an_error_in_a_turn_keeps_nothing_held(
     monkeypatch.setattr(where, what, lambda *part: updates.append(part))
     view.set_highlight(np.arange(3)) if key != SCHEDULER.key else view.marks.update()  # type: ignore[union-attr]
     assert updates
+
+
+@pytest.mark.parametrize("waited", [1, 2, 3, 5, 8])
+def test_that_the_newest_token_that_is_drawn_stays_marked_while_others_come(made: list[Views], waited: int) -> None:
+    live, trace = made[0], Trace()
+    live.set_empty(None)
+    live.flush()
+    live.set_calm(True)
+    for event in fake_run_events(60):
+        grow(live, [event], trace, ticks=waited if isinstance(event, TokenEmitted) else 0)
+        if trace.emitted_count < 30:
+            continue  # the first sight of each view takes longer
+        for plot in (live.exits, live.scheduler):
+            assert plot.selection.token is not None
+            assert plot.selection.token < plot.count
+        chosen = live.tokens._selection.token
+        assert chosen is not None
+        assert chosen < len(live.tokens._tokens)
+
+
+def test_that_why_says_nothing_of_a_run_that_is_gone(made: list[Views]) -> None:
+    live, trace = made[0], Trace()
+    live.set_calm(True)
+    grow(live, fake_run_events(TOKENS_RUN)[:-1], trace)
+    ticks(live)
+    live.show_selection(Selection(3), gently=True)
+    while "Token 4" not in live.why.text():  # its title comes in another turn
+        live.throttle.tick()
+    live.show_trace(Trace(), 0, Selection())
+    ticks(live)
+    assert live.panels[WHY.key].header.subtitle.text() == ""

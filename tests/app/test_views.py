@@ -141,7 +141,7 @@ def test_that_only_a_selection_on_the_way_to_another_is_told_of_later(views: Vie
 def test_that_a_long_run_is_drawn_in_portions_and_whole_in_the_end(
     views: Views, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.views.PORTIONS", {TOKENS.key: 5, SCHEDULER.key: 7})
+    monkeypatch.setattr("app.panel_turns.PORTIONS", {TOKENS.key: 5, SCHEDULER.key: 7})
     trace, drawn = Trace.of(fake_run_events(12)), []
     monkeypatch.setattr(views.tokens, "set_chips", lambda chips: drawn.append((chips.first, len(chips.texts))))
     views.show_trace(trace, 0, Selection(11))
@@ -153,7 +153,7 @@ def test_that_a_long_run_is_drawn_in_portions_and_whole_in_the_end(
 def test_that_a_token_far_down_a_long_run_comes_into_sight_with_its_portion(
     views: Views, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.views.PORTIONS", {TOKENS.key: 50, SCHEDULER.key: 50})
+    monkeypatch.setattr("app.panel_turns.PORTIONS", {TOKENS.key: 50, SCHEDULER.key: 50})
     views.panels[TOKENS.key].resize(300, 160)
     views.show_trace(Trace.of(fake_run_events(400)), 0, Selection(333))
     views.flush()

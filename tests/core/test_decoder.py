@@ -51,9 +51,9 @@ def test_that_cached_decoding_equals_transformers_at_every_position(models: tupl
 def test_that_prefill_in_chunks_equals_prefill_at_once(models: tuple[PreTrainedModel, Decoder]) -> None:
     _, decoder = models
     ids = (torch.arange(30) * 13) % 97
-    whole = decoder.forward(ids, 0, decoder.new_cache(30))
+    whole = logits(decoder, decoder.forward(ids, 0, decoder.new_cache(30)))
     cache = decoder.new_cache(30)
-    chunks = [decoder.forward(ids[at : at + 8], at, cache) for at in range(0, 30, 8)]
+    chunks = [logits(decoder, decoder.forward(ids[at : at + 8], at, cache)) for at in range(0, 30, 8)]
     torch.testing.assert_close(torch.cat(chunks), whole, atol=1e-4, rtol=0)
 
 

@@ -138,3 +138,16 @@ def test_that_room_for_the_next_step_is_made_where_both_chips_can_be_seen(strip:
     strip.verticalScrollBar().setValue(strip.verticalScrollBar().maximum())
     strip.make_room(last + 1)  # the user looks elsewhere
     assert strip.verticalScrollBar().value() == strip.verticalScrollBar().maximum()
+
+
+def test_that_no_chip_is_moved_from_under_the_mouse(strip: TokenStrip, qtbot: QtBot) -> None:
+    strip.set_chips(chips(words(80)))
+    strip.set_selection(Selection(0))
+    view = strip.viewport().rect()
+    last = next(token for token in range(80) if not view.contains(strip.chip_rect(token + 1)))
+    strip.set_selection(Selection(last))
+    qtbot.mouseMove(strip.viewport(), strip.chip_rect(last).center())
+    qtbot.waitUntil(lambda: strip._hovered == last)
+    before = strip.chip_rect(last)
+    strip.make_room(last + 1)
+    assert strip.chip_rect(last) == before
