@@ -228,6 +228,8 @@ class FakeEngine:
     depth: int = 12
     stuck_at: int | None = None
     """Index of the event in whose making the engine stays until it is stopped, like a very long layer."""
+    stuck_s: float = 20
+    """Seconds that it stays there at most."""
     end: EndReason = EndReason.MAX_NEW_TOKENS
     error: BaseException | None = None
     """Raised instead of the event at `error_at`."""
@@ -262,7 +264,7 @@ class FakeEngine:
                 raise self.error
             if index == self.stuck_at:
                 self.stuck.set()
-                stop.wait(20)
+                stop.wait(self.stuck_s)
             if stop.is_set() and isinstance(event, PrefillAdvanced | LayerRun):
                 yield RunEnded(run, EndReason.STOPPED, "Stopped.")
                 return
