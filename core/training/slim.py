@@ -123,6 +123,6 @@ def speed_ratio(rho: float, nu: float, kappa: float) -> float:
     return rho * (1 + kappa) / (nu + kappa)
 
 
-def pays(rho: float, nu: float, kappa: float) -> bool:
-    """Whether ρ_τ > (ν + κ) / (1 + κ)."""
-    return rho > (nu + kappa) / (1 + kappa)
+def least_rho(nu: float, kappa: float) -> float:
+    """What ρ_τ must exceed for the head to pay: (ν + κ) / (1 + κ), see above."""
+    return (nu + kappa) / (1 + kappa)

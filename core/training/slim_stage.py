@@ -30,7 +30,7 @@ from core.training.kept import KeptTokens, spaced
 from core.training.lessons import Lesson, joined
 from core.training.options import Stage, TrainOptions
 from core.training.prompts import Use
-from core.training.slim import SlimTraining, fit, pays, speed_ratio
+from core.training.slim import SlimTraining, fit, least_rho, speed_ratio
 from core.training.workspace import Timer, Workspace
 
 DRAFTED, FULL, LATE = 40_000, 12_000, 8_000
@@ -171,7 +171,7 @@ class _Slim:
         for rank in offered:
             slim, _ = self._trained(rank, BRIEF, Timer(0.0, seconds / len(offered)))
             rows.append({"rank": rank, **self._judge.figures(slim.logits, self._judge.tune), **self._times(slim)})
-            rows[-1] |= _verdict(rows[-1])
+            rows[-1] |= verdict(rows[-1])
             words = f"rank {rank} keeps {rows[-1]['rho_tau']:.1%} of the acceptance on tune prompts"
             hits = {name: rows[-1][name] for name in ("top1", "top4")}
             self._report(Progress(f"Trying heads: {words}", len(rows), len(offered), "ranks", figures=hits))
@@ -214,7 +214,7 @@ class _Slim:
             "chain": DEPTH,
             "dtype": str(self._decoder.dtype).removeprefix("torch."),
             **figures,
-            **_verdict(figures),
+            **verdict(figures),
             "sweep": list(sweep),
             "trimmed": self._trimmed(slim.rank),
             "shortlist": SHORTLIST,
@@ -235,7 +235,7 @@ class _Slim:
         for count in trims(len(self._full)):
             head = TrimmedHead.from_state(self._decoder, {"tokens": order[:count]})
             row = self._judge.figures(self._spread(head), self._judge.tune) | self._times(head)
-            rows.append({"tokens": count} | row | _verdict(row))
+            rows.append({"tokens": count} | row | verdict(row))
         count = max(rows, key=lambda one: one["speed_ratio"])["tokens"]
         return TrimmedHead.from_state(self._decoder, {"tokens": order[:count]}), rows
 
@@ -307,12 +307,13 @@ def shortlist_miss(weight: Tensor, slim: SlimHead, normed: Tensor) -> float:
     return missed / max(1, len(normed))
 
 
-def _verdict(row: dict[str, Any]) -> dict[str, Any]:
+def verdict(row: dict[str, Any]) -> dict[str, Any]:
+    """Judged by the figures as they are written, so that a reader of them comes to the same."""
     rho, nu, kappa = row["rho_tau"], row["nu"], row["kappa"]
-    least = (nu + kappa) / (1 + kappa)
+    least = round(least_rho(nu, kappa), 4)
     return {
-        "least_rho": round(least, 4),
-        "pays": pays(rho, nu, kappa),
+        "least_rho": least,
+        "pays": rho > least,
         "speed_ratio": round(speed_ratio(rho, nu, kappa), 4),
     }
 

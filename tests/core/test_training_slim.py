@@ -16,8 +16,8 @@ from core.training.examples import read_examples
 from core.training.lessons import Lesson
 from core.training.options import TrainOptions
 from core.training.prompts import Use
-from core.training.slim import RARE, SlimTraining, fit, pays, speed_ratio, whitening
-from core.training.slim_stage import load_slim, ranks, shortlist_miss, slim_facts, train_slim
+from core.training.slim import RARE, SlimTraining, fit, least_rho, speed_ratio, whitening
+from core.training.slim_stage import load_slim, ranks, shortlist_miss, slim_facts, train_slim, verdict
 from core.training.workspace import Timer, Workspace
 from tests.core.training_setup import stored_answers, tiny_model
 
@@ -88,7 +88,12 @@ def test_that_a_head_pays_exactly_where_it_makes_a_pass_faster() -> None:
     for rho, nu, kappa in ((0.97, 0.2, 3.0), (0.7, 0.2, 3.0), (0.9, 0.9, 0.1), (1.0, 0.5, 9.0)):
         before, after = 2.0 / (1 + kappa), 2.0 * rho / (nu + kappa)
         assert speed_ratio(rho, nu, kappa) == pytest.approx(after / before)
-        assert pays(rho, nu, kappa) == (after > before)
+        assert (rho > least_rho(nu, kappa)) == (after > before)
+
+
+def test_that_the_verdict_is_that_of_the_figures_as_they_are_written() -> None:
+    written = verdict({"rho_tau": 1.0, "nu": 0.9999, "kappa": 9.0})
+    assert written == {"least_rho": 1.0, "pays": False, "speed_ratio": 1.0}
 
 
 def test_that_a_chain_counts_as_far_as_all_its_tokens_are_right() -> None:
