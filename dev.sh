@@ -2,7 +2,8 @@
 # Sets this checkout up and then does what it was asked to: see `./dev.sh help`.
 # POSIX sh. Needs Python 3.11 or newer; on Debian and its relatives it installs what is missing, Python included.
 set -eu
-unset CDPATH
+# Python keeps what it compiles: else each of the many processes of the tests would compile torch anew.
+unset CDPATH PYTHONDONTWRITEBYTECODE
 cd -- "$(dirname -- "$0")"
 
 venv=.venv
@@ -18,7 +19,7 @@ usage() {
 
   setup    libraries, fonts and the virtual environment .venv; nothing more
   run      the window; further arguments go to specee-viewer (./dev.sh run model list)
-  test     lint, the fast tests, some spoiled files, a monkey at the window, then the tests on the default model
+  test     lint, the fast tests, then those on the default model, some spoiled files and a monkey at the window
   check    lint and the fast tests (further arguments go to pytest): no model, no network once set up
   lint     ruff, its formatter, mypy and the import contracts
   soak     every test, the property tests again with twenty other seeds, fifty kills, 12 000 spoiled files, and a
@@ -116,8 +117,10 @@ install_python_packages() {
     say "Installing the Python packages into $venv (once; some minutes)"
     quiet=--quiet
     [ -t 1 ] && quiet=
-    "$bin/python" -m pip install $quiet -e '.[dev]' ||
+    "$bin/python" -m pip install $quiet --no-compile -e '.[dev]' ||
         fail "pip could not install the Python packages; what it said is above. Once that is solved, run this again."
+    # What is imported is compiled, so that a first launch is as quick as the next; pip compiles four times as much.
+    "$bin/python" -c 'import app.workbench, core.engine, core.model.loading' || true # `check_qt` says what is missing
     fingerprint >"$stamp"
 }
 
@@ -153,6 +156,12 @@ fast_tests() {
     OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} "$bin/pytest" -n auto --dist loadfile "$@"
 }
 
+# Two at a time, each with a processor of its own: the model is small, and two threads on it get less done.
+slow_tests() {
+    say "slow tests: $1"
+    OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} "$bin/pytest" -n 2 -m "$1"
+}
+
 # Each case is drawn from its number: what is found is found again by `python -m tests.fuzz.runner TARGET CASE 1`.
 fuzz_tests() {
     say "${SPECEE_FUZZ_CASES:-700} spoiled files"
@@ -177,10 +186,19 @@ kill_tests() {
     SPECEE_KILLS=50 "$bin/pytest" -q tests/core/test_session_kill.py
 }
 
-model_tests() {
-    say "tests on the default model"
+fetch_model() {
+    say "the default model"
     "$bin/specee-viewer" model fetch
-    "$bin/pytest" -m model
+}
+
+# Looking at the sources takes one processor, and fetching the network most of all.
+lint_and_fetch() {
+    fetch_model &
+    fetching=$!
+    trap 'kill "$fetching" 2>/dev/null || :' EXIT
+    lint
+    wait "$fetching"
+    trap - EXIT
 }
 
 # Seeds are fixed, so that what soak finds can be found again.
@@ -208,11 +226,9 @@ case $command in
         ;;
     test)
         set_up
-        lint
+        lint_and_fetch
         fast_tests
-        fuzz_tests
-        monkey_tests
-        model_tests
+        slow_tests "model or fuzz or monkey"
         ;;
     check)
         set_up
@@ -230,7 +246,8 @@ case $command in
         kill_tests
         SPECEE_FUZZ_CASES=${SPECEE_FUZZ_CASES:-12000} fuzz_tests
         monkey_games
-        model_tests
+        fetch_model
+        slow_tests model
         ;;
     help | -h | --help) usage ;;
     *)
