@@ -56,6 +56,21 @@ def no_leaked_widgets(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def plain_application(no_leaked_widgets: None) -> Iterator[None]:
+    """Take colours and stylesheet off the application again: with one a window takes three times as long to make."""
+    yield
+    if not qt_is_loaded():
+        return
+    from PySide6.QtGui import QPalette
+    from PySide6.QtWidgets import QApplication
+
+    application = QApplication.instance()
+    if isinstance(application, QApplication) and application.styleSheet():
+        application.setStyleSheet("")
+        application.setPalette(QPalette())
+
+
+@pytest.fixture(autouse=True)
 def fresh_home(no_leaked_widgets: None, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     """A home of its own for each test: settings, data and cache. Tests marked `model` keep the real model store."""
     home = tmp_path / "home"

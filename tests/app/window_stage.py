@@ -16,7 +16,6 @@ from app.theming import Theming
 from app.workbench import Workbench
 from tests.app.stage import TIMEOUT
 from tests.fakes import FakeEngine, FakeLoader
-from widgets import theme as looks
 from widgets.palette import DARK
 
 
@@ -86,4 +85,3 @@ def undress(theming: Theming) -> None:
     assert isinstance(application, QApplication)
     application.styleHints().unsetColorScheme()
     theming.deleteLater()
-    looks.apply(application, DARK)

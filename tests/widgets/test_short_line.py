@@ -71,8 +71,7 @@ def test_that_it_asks_for_no_room_whatever_it_says(line: ShortLine) -> None:
     assert line.minimumSizeHint().isEmpty()
 
 
-def test_that_a_larger_font_leaves_out_more(line: ShortLine, qapp: QApplication) -> None:
-    qapp.setStyleSheet("")  # a style sheet that another test has left would keep the font as it says
+def test_that_a_larger_font_leaves_out_more(line: ShortLine) -> None:
     line.resize(line.label.sizeHint().width() + 2, 20)
     assert line.shown() == LEGEND
     font = line.font()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,12 +24,6 @@ from widgets import theme as themes
 from widgets.palette import DARK, LIGHT, Theme
 
 BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
-
-
-@pytest.fixture
-def styled(qapp: QApplication) -> Iterator[QApplication]:
-    yield qapp
-    qapp.setPalette(QPalette())
 
 
 def contrast(first: str, second: str) -> float:
@@ -93,11 +86,11 @@ def test_that_text_can_be_read_on_every_surface(theme: Theme) -> None:
 
 @BOTH
 def test_that_the_application_takes_over_the_colours_and_styles_no_widget_anew(
-    styled: QApplication, theme: Theme
+    qapp: QApplication, theme: Theme
 ) -> None:
-    themes.apply(styled, theme)
-    assert styled.palette().color(QPalette.ColorRole.Window).name() == theme.window
-    assert styled.styleSheet() == themes.EVERYWHERE, "every widget would be styled once for each that it lies in"
+    themes.apply(qapp, theme)
+    assert qapp.palette().color(QPalette.ColorRole.Window).name() == theme.window
+    assert qapp.styleSheet() == themes.EVERYWHERE, "every widget would be styled once for each that it lies in"
 
 
 class DesktopStyle(QProxyStyle):
@@ -115,8 +108,8 @@ class DesktopStyle(QProxyStyle):
         return super().styleHint(hint, option, widget, returned)
 
 
-def test_that_no_icon_of_the_desktop_s_is_on_a_dialog_s_buttons(styled: QApplication, qtbot: QtBot) -> None:
-    themes.apply(styled, DARK)
+def test_that_no_icon_of_the_desktop_s_is_on_a_dialog_s_buttons(qapp: QApplication, qtbot: QtBot) -> None:
+    themes.apply(qapp, DARK)
     box, style = QDialogButtonBox(), DesktopStyle("Fusion")
     qtbot.addWidget(box)
     box.setStyle(style)
