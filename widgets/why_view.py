@@ -5,18 +5,20 @@ from __future__ import annotations
 import html
 import re
 
-from PySide6.QtCore import QSize, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import (
     QAction,
     QColor,
     QFont,
     QGuiApplication,
+    QPaintEvent,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
 )
 from PySide6.QtWidgets import QTextEdit, QVBoxLayout, QWidget
 
+from widgets.painting import painting
 from widgets.palette import DARK, Theme
 from widgets.theme import mixed
 
@@ -30,6 +32,20 @@ _LINE_HEIGHT = 140
 PLACEHOLDER = "Select a token, or a layer of one, and this says why the pass did or did not end there."
 
 
+class Paper(QTextEdit):
+    """A text on the ground of its panel, which it paints itself: else all that it lies in is painted anew with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ground = QColor(DARK.surface)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with painting(self.viewport()) as painter:
+            painter.fillRect(event.rect(), self.ground)
+        super().paintEvent(event)
+
+
 class WhyView(QWidget):
     """Shows HTML whose only tag is `<b>`; it can be selected, scrolled and copied, not edited.
 
@@ -39,7 +55,7 @@ class WhyView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._html = ""
-        self._text = QTextEdit()
+        self._text = Paper()
         self._text.setReadOnly(True)
         self._text.setProperty("role", "plain")
         self._text.setPlaceholderText(PLACEHOLDER)
@@ -69,6 +85,7 @@ class WhyView(QWidget):
 
     def apply_theme(self, theme: Theme) -> None:
         # Plain words step back a little, so that the bold numbers can be found at a glance.
+        self._text.ground = QColor(theme.surface)
         self._words.setForeground(QColor(mixed(theme.text, theme.muted, 0.45)))
         self._numbers.setForeground(QColor(theme.text))
         self._show()

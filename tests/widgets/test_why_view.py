@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtGui import QGuiApplication, QTextCursor
-from PySide6.QtWidgets import QTextEdit
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QGuiApplication, QRegion, QTextCursor
+from PySide6.QtWidgets import QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from widgets.palette import DARK, LIGHT
+from widgets.palette import DARK, LIGHT, Theme
 from widgets.why_view import WhyView
 
 
@@ -85,3 +86,20 @@ def test_that_a_long_paragraph_is_shown_from_its_start_and_none_before_it_is_kep
     assert editor(view).document().blockCount() == 1
     view.clear()
     assert editor(view).document().isEmpty()  # so that the placeholder is seen
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+def test_that_nothing_of_a_longer_paragraph_or_another_theme_stays(view: WhyView, qtbot: QtBot, theme: Theme) -> None:
+    fresh = WhyView()
+    qtbot.addWidget(fresh)
+    fresh.resize(view.size())
+    fresh.apply_theme(theme)
+    fresh.set_text("<b>Token 2</b>")
+    view.set_text("Before it a longer one stood here, " * 8)
+    canvas = view.grab()
+    view.apply_theme(theme)
+    view.set_text("<b>Token 2</b>")
+    view.render(canvas, QPoint(), QRegion(), QWidget.RenderFlag.DrawChildren)  # over what was there, as on a screen
+    inner = editor(view).viewport().geometry().translated(editor(view).pos())
+    assert canvas.copy(inner).toImage() == fresh.grab(inner).toImage()
+    assert canvas.toImage().pixelColor(inner.bottomRight() - QPoint(4, 4)).name() == theme.surface
