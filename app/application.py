@@ -55,11 +55,13 @@ def make_application() -> QApplication:
     from PySide6.QtWidgets import QApplication
 
     from app.icons import app_icon
+    from widgets import theme
 
     QCoreApplication.setOrganizationName(NAME)
     QCoreApplication.setApplicationName(NAME)
     QGuiApplication.setDesktopFileName(NAME)  # must equal the .desktop file's name for the desktop to find the icon
     application = QApplication(sys.argv[:1])
+    theme.begin(application)
     application.setWindowIcon(app_icon())
     return application
 

@@ -45,11 +45,17 @@ _USUAL_SIZE = "usualPointSize"
 """Under what the application keeps the size of type that the desktop asks for."""
 
 
+def begin(app: QApplication) -> None:
+    """Choose the style that stylesheets build on, before there is a widget: each would be styled anew.
+
+    The platforms' own draw parts of spin and combo boxes themselves, and would mix two looks.
+    """
+    app.setStyle("Fusion")
+
+
 def apply(app: QApplication, theme: Theme) -> None:
     """Give the whole application the colours of this theme; parts of windows wear the stylesheet, each by itself."""
-    if not app.styleSheet():
-        # Once is enough. The platform styles draw parts of spin and combo boxes themselves and would mix two looks.
-        app.setStyle("Fusion")
+    if not app.styleSheet():  # once is enough
         app.setStyleSheet(EVERYWHERE)
     app.setPalette(palette(theme))
 
