@@ -91,7 +91,8 @@ class MainWindow(QMainWindow):
         """Repaint what the application's stylesheet does not reach."""
         self.theme = theme
         self.paint_signs()
-        self.fit_form()
+        if self.isVisible():
+            self.fit_form()  # else `recall` does
         self.theme_changed.emit(theme)
 
     def paint_signs(self) -> None:
