@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -119,7 +120,7 @@ class Opening(QObject):
         from app.workbench import Workbench
 
         self.workbench = Workbench(Session(self._loader, Recorder()), self.window)
-        self._take_steps(self.workbench.build(), self._finish)
+        self._take_steps(chain(self.workbench.build(), self.workbench.views.warm_up()), self._finish)
 
     def _take_steps(self, steps: Iterator[None], then: Callable[[], None]) -> None:
         self._steps, self._then = steps, then

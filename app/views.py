@@ -81,18 +81,12 @@ class Views(QObject):
         self.exits = ExitChart()
         self._add(EXITS, self.exits, self._draw_exits)
         yield
-        self.exits.warm_up()
-        yield
         self.scheduler = SchedulerMapView()
         self._add(SCHEDULER, self.scheduler, self._draw_scheduler)
-        yield
-        self.scheduler.warm_up()
         yield
         self.curves = ProbabilityCurvesView()
         self._add(CURVES, self.curves, self._draw_curves)
         self._curves_panel = CurvesPanel(self.curves, self.panels[CURVES.key], self.throttle, self._foreseen)
-        yield
-        self.curves.warm_up()
         yield
         self.tree = TreeView()
         self._add(TREE, self.tree, self._draw_tree)
@@ -116,6 +110,12 @@ class Views(QObject):
         for view in self._marked.values():
             view.selected.connect(self.selected)
         self._show_legends()
+
+    def warm_up(self) -> Iterator[None]:
+        """Have each plot painted once, one a step: a launch has the time, a run's first painting has not."""
+        for plot in (self.exits, self.scheduler, self.curves):
+            plot.warm_up()
+            yield
 
     def show_trace(self, trace: ReadableTrace | None, first: int, selection: Selection) -> None:
         """Draw the tokens from `first` on again, one panel a frame; everything where the run is another one.

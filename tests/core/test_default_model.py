@@ -57,7 +57,7 @@ def test_that_dense_emits_the_tokens_that_transformers_generates(
 @pytest.mark.parametrize("record", Record)
 def test_that_the_stages_add_up_to_the_tokens_wall_time(default_model: LoadedModel, record: Record) -> None:
     """Within 5 %, for the median token: another program may take the processor between two stages."""
-    settings = RunSettings(Policy.CALM, threshold=0.9, max_new_tokens=40, record=record)
+    settings = RunSettings(Policy.CALM, threshold=0.9, max_new_tokens=16, record=record)
     events = Engine(default_model).run(RunRequest(PROMPTS[0], settings), threading.Event())
     shares = []
     for event in events:
