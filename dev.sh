@@ -9,6 +9,7 @@ cd -- "$(dirname -- "$0")"
 venv=.venv
 bin=$venv/bin
 stamp=$venv/.installed
+fetch_log=$venv/.fetched
 qt_libraries="libgl1 libegl1 libglib2.0-0 libdbus-1-3 libfontconfig1 libxkbcommon0"
 screen_libraries="libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0"
 fonts="fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji"
@@ -120,7 +121,7 @@ install_python_packages() {
     "$bin/python" -m pip install $quiet --no-compile -e '.[dev]' ||
         fail "pip could not install the Python packages; what it said is above. Once that is solved, run this again."
     # What is imported is compiled, so that a first launch is as quick as the next; pip compiles four times as much.
-    "$bin/python" -c 'import app.workbench, core.engine, core.model.loading' || true # `check_qt` says what is missing
+    "$bin/python" -c 'import app.workbench, core.engine, core.model.loading' 2>/dev/null || true # `check_qt` tells
     fingerprint >"$stamp"
 }
 
@@ -149,8 +150,7 @@ lint() {
     "$bin/lint-imports"
 }
 
-# Tiny models run fastest on one thread, so that every core takes a file of tests at a time; the default model takes
-# them all.
+# Tiny models run fastest on one thread, so that every core takes a file of tests at a time.
 fast_tests() {
     say "fast tests"
     OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} "$bin/pytest" -n auto --dist loadfile "$@"
@@ -158,7 +158,7 @@ fast_tests() {
 
 # Two at a time, each with a processor of its own: the model is small, and two threads on it get less done.
 slow_tests() {
-    say "slow tests: $1"
+    say "slow tests ($1): ${SPECEE_FUZZ_CASES:-700} spoiled files, ${SPECEE_MONKEY_MOVES:-1000} moves of a monkey"
     OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} "$bin/pytest" -n 2 -m "$1"
 }
 
@@ -191,14 +191,21 @@ fetch_model() {
     "$bin/specee-viewer" model fetch
 }
 
-# Looking at the sources takes one processor, and fetching the network most of all.
+# Looking at the sources takes one processor, and fetching the network most of all. The fetch ends with this script, by
+# the signal that it tidies up after.
 lint_and_fetch() {
-    fetch_model &
+    say "the default model, meanwhile"
+    "$bin/specee-viewer" model fetch 2>"$fetch_log" &
     fetching=$!
-    trap 'kill "$fetching" 2>/dev/null || :' EXIT
+    trap 'while kill -INT "$fetching" 2>/dev/null; do sleep 1; done' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
     lint
-    wait "$fetching"
-    trap - EXIT
+    if ! wait "$fetching"; then
+        cat "$fetch_log" >&2
+        fail "the default model could not be fetched; why is above."
+    fi
+    trap - EXIT INT TERM HUP
 }
 
 # Seeds are fixed, so that what soak finds can be found again.

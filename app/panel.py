@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -24,8 +24,6 @@ from widgets.short_line import ShortLine
 from widgets.theme import RADIUS, RESTYLED, mixed
 
 BUTTON = 24
-LINE = 1
-"""Pixels of the line around a card."""
 EMPTY_ICON = 40
 LEAST_EMPTY = 44
 """Pixels of height that a sentence in a view's place asks for: two lines of it."""
@@ -212,19 +210,14 @@ class Panel(QDockWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """One card around title bar and view; a floating panel fills its window."""
         with painting(self) as painter:
-            colours, changed = self.palette(), event.rect()
-            if self.isFloating() or self._is_inner(changed):  # the ground below what changes in the view
-                painter.fillRect(changed, colours.color(QPalette.ColorRole.Base))
+            colours, inner = self.palette(), self.rect().adjusted(RADIUS, RADIUS, -RADIUS, -RADIUS)
+            if self.isFloating() or inner.contains(event.rect()):  # the ground below what changes in the view
+                painter.fillRect(event.rect(), colours.color(QPalette.ColorRole.Base))
                 return
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(colours.color(QPalette.ColorRole.Mid), LINE))
+            painter.setPen(QPen(colours.color(QPalette.ColorRole.Mid), 1))
             painter.setBrush(colours.color(QPalette.ColorRole.Base))
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
-
-    def _is_inner(self, part: QRect) -> bool:
-        """Whether a part has nothing of the line around the card, nor of its round corners."""
-        wide, high = (self.rect().adjusted(x, y, -x, -y) for x, y in ((LINE, RADIUS), (RADIUS, LINE)))
-        return wide.contains(part) or high.contains(part)
 
     @Slot()
     def _answer_double_click(self) -> None:

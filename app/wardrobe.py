@@ -89,7 +89,12 @@ class Wardrobe(QObject):
 
     def _fit(self) -> None:
         self._window.fit_form()
-        self._throttle.request("parts", partial(self._window.setUpdatesEnabled, True))  # which paints all of it
+        self._throttle.request("parts", self._show)
+
+    def _show(self) -> None:
+        """Paint all of it: where painting was asked for just before it was held, Qt waits for that for ever."""
+        self._window.setUpdatesEnabled(True)
+        self._window.repaint()
 
     def _put_on(self, part: QWidget) -> None:
         self._stale.discard(part)

@@ -29,7 +29,7 @@ BUDGETS = {
     "load_stall_ms": ("16 ms timer while torch and the model load, longest", "ms", "at most 200"),
     "scrub_fps": ("Scrubbing through a very long session", "fps", "at least 55"),
     "step_paint_ms": ("Key to all views of a recorded step, p99", "ms", "at most 16"),
-    "step_cpu_ms": ("Processor's time of such a step, p99", "ms", ""),
+    "step_cpu_ms": ("Processor's time of the window's thread in it, p99", "ms", ""),
     "idle_cpu": ("Processor at rest, of one core", "%", "at most 1"),
     "open_100k_s": ("Opening the very long session", "s", ""),
     "rss_growth": ("Memory over opening, scrubbing and running again", "%", "at most 5"),

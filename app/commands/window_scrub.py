@@ -93,8 +93,8 @@ def canvas_of(view: QWidget) -> QWidget:
 
     To listen to all its parts would take a twentieth of the time that is measured.
     """
-    area = view if isinstance(view, QAbstractScrollArea) else view.findChild(QAbstractScrollArea)
-    return area.viewport() if isinstance(area, QAbstractScrollArea) else view
+    areas = [view] if isinstance(view, QAbstractScrollArea) else view.findChildren(QAbstractScrollArea)
+    return next((area.viewport() for area in areas if area.isVisible()), view)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,6 @@ def test_that_the_window_measures_itself_and_closes(model: str, capsys: pytest.C
     assert figures["gap_max_ms"] >= figures["gap_p99_ms"]
     assert figures["idle_gap_max_ms"] >= figures["idle_gap_p99_ms"]
     assert figures["watch_gap_max_ms"] >= figures["watch_gap_p99_ms"]
-    assert figures["step_paint_ms"] >= figures["step_cpu_ms"]
     assert figures["stolen"] is None or 0 <= figures["stolen"] <= 1
     assert (figures["platform"], figures["dtype"], figures["threads"]) == ("offscreen", "float32", 1)
     assert figures["tokens"] >= 6

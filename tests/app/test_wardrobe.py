@@ -115,6 +115,21 @@ def test_that_the_window_shows_itself_as_it_was_until_all_of_it_is_dressed_a_par
     assert undressed(stage, LIGHT) == []
 
 
+def test_that_the_screen_shows_the_theme_though_painting_was_due_when_it_was_held(
+    stage: WindowStage, wardrobe: Wardrobe, qtbot: QtBot
+) -> None:
+    """Not a grab, which paints: what is on the screen."""
+    with qtbot.waitExposed(stage.window):
+        stage.window.show()
+    QApplication.processEvents()
+    stage.window.update()  # as the menu does, in which the theme is chosen
+    stage.trigger("theme_light")
+    qtbot.waitUntil(lambda: stage.window.updatesEnabled() and wardrobe._throttle.idle)
+    qtbot.wait(50)
+    seen = stage.window.screen().grabWindow(stage.window.winId()).toImage()
+    assert seen.pixelColor(stage.window.width() // 2, stage.window.height() - 4).name() in (LIGHT.window, LIGHT.surface)
+
+
 def test_that_a_panel_out_of_sight_is_dressed_when_it_is_seen(stage: WindowStage, wardrobe: Wardrobe) -> None:
     behind, hidden = (stage.window.panels[place.key] for place in (LEDGER, COSTS))
     stage.window.panels[WHY.key].raise_()

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint
-from PySide6.QtGui import QGuiApplication, QRegion, QTextCursor
-from PySide6.QtWidgets import QTextEdit, QWidget
+from PySide6.QtGui import QGuiApplication, QPaintEvent, QRegion, QTextCursor
+from PySide6.QtWidgets import QApplication, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from widgets import theme as looks
 from widgets.palette import DARK, LIGHT, Theme
 from widgets.why_view import WhyView
 
@@ -103,3 +104,26 @@ def test_that_nothing_of_a_longer_paragraph_or_another_theme_stays(view: WhyView
     inner = editor(view).viewport().geometry().translated(editor(view).pos())
     assert canvas.copy(inner).toImage() == fresh.grab(inner).toImage()
     assert canvas.toImage().pixelColor(inner.bottomRight() - QPoint(4, 4)).name() == theme.surface
+
+
+def test_that_a_new_paragraph_has_nothing_painted_that_lies_below_it(qtbot: QtBot) -> None:
+    painted = []
+
+    class Ground(QWidget):
+        def paintEvent(self, event: QPaintEvent) -> None:
+            painted.append(event.rect())
+
+    ground = Ground()
+    qtbot.addWidget(ground)
+    view = WhyView(ground)
+    ground.setStyleSheet(looks.stylesheet(DARK, 10))  # with which the text has no ground but its own
+    view.resize(400, 80)
+    ground.resize(view.size())
+    with qtbot.waitExposed(ground):
+        ground.show()
+    QApplication.processEvents()
+    assert painted
+    painted.clear()
+    view.set_text("<b>Token 2</b>")
+    QApplication.processEvents()
+    assert not painted
