@@ -84,8 +84,8 @@ class WhyView(QWidget):
         self._show()
 
     def apply_theme(self, theme: Theme) -> None:
-        # Plain words step back a little, so that the bold numbers can be found at a glance.
         self._text.ground = QColor(theme.surface)
+        # Plain words step back a little, so that the bold numbers can be found at a glance.
         self._words.setForeground(QColor(mixed(theme.text, theme.muted, 0.45)))
         self._numbers.setForeground(QColor(theme.text))
         self._show()

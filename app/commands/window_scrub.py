@@ -171,12 +171,12 @@ class LongSession:
         for _ in range(min(steps, self._tokens // 2 - 1)):
             before = self._work.session.selection.token
             watch.begin()
-            began, idle = perf_counter(), thread_time()
+            began, spent = perf_counter(), thread_time()
             QTest.keyClick(window.windowHandle(), Qt.Key.Key_F10)
             if self._work.session.selection.token == before:
                 raise RuntimeError("the key of a step did not step")
             watch.wait()
-            worked.append((thread_time() - idle) * 1000)
+            worked.append((thread_time() - spent) * 1000)
             taken.append((perf_counter() - began) * 1000)
             QTest.qWait(KEY_MS)
         watch.close()
