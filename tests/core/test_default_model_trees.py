@@ -17,7 +17,7 @@ from tests.core.test_default_model import PROMPTS
 
 pytestmark = pytest.mark.model
 
-NEW_TOKENS = 80
+NEW_TOKENS = 120
 TREES = (TreeSettings("4-2-1"), TreeSettings("dynamic", nodes=16, depth=5, expand=4, ngrams=True))
 
 

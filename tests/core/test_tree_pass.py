@@ -35,7 +35,7 @@ from tests.trees import Foresight
 
 SMALL = TreeSettings("3-2-1")
 DYNAMIC = TreeSettings("dynamic", nodes=9, depth=4, expand=3)
-LONG = 120
+LONG = 200
 
 
 @pytest.fixture(autouse=True)
